@@ -1,0 +1,1 @@
+//! Recorded runs: capture directories read and written, foreign dumps imported, layouts recovered.

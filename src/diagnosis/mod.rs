@@ -1,0 +1,1 @@
+//! The catalogue of known causes, and the search that tests them.

@@ -1,0 +1,157 @@
+//! The reference engine: scalar, obvious, never optimised. The definition of right for whole kernels.
+//!
+//! Every op is a function from input tensors to the bytes of chosen rows (tokens), so that one value, a sample or
+//! a whole tensor come from the same code. Kernels follow the network's text line by line; speed comes only from
+//! running rows on all cores.
+//!
+//! **Invariants**
+//! * No table, no SIMD, no algebra that the text does not state.
+//! * All rules of [`Rules`](crate::numerics::Rules) are interpreted here; other engines send changed rules here.
+
+mod convert;
+mod gemm;
+mod gemm_half;
+pub mod global_attention;
+mod merge;
+mod normalize;
+mod pool;
+pub mod window_attention;
+
+use super::{Control, Engine, EngineError, EngineInfo, StepReport};
+use crate::model::Model;
+use crate::plan::{Op, Plan, Step};
+use crate::tensor::{Bytes, Tensor, TensorName};
+use rayon::prelude::*;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Instant;
+
+/// Rows of one tile: what runs between two looks at the cancel flag.
+const TILE: usize = 16;
+
+/// Everything a kernel may read.
+#[derive(Clone, Copy, Debug)]
+pub struct Sources<'a> {
+    /// Shapes and geometry.
+    pub plan: &'a Plan,
+    /// Weights.
+    pub model: &'a Model,
+    /// Tensors by name.
+    pub tensors: &'a BTreeMap<TensorName, Tensor>,
+}
+
+impl<'a> Sources<'a> {
+    /// An input tensor; callers check first that it is there.
+    fn tensor(&self, name: &TensorName) -> &'a Tensor {
+        self.tensors.get(name).unwrap_or_else(|| panic!("input {name} was checked to be there"))
+    }
+}
+
+/// Computes rows of one op: for each output of [`Op::outputs`], in that order, the bytes of the rows asked for,
+/// in the order asked for.
+pub(crate) type Kernel<'a> = Box<dyn Fn(&[usize]) -> Vec<Vec<u8>> + Sync + 'a>;
+
+/// Binds a step to its sources: unpacks its weights once and returns the function from rows to bytes.
+pub(crate) fn kernel<'a>(step: &'a Step, sources: Sources<'a>) -> Kernel<'a> {
+    match &step.op {
+        Op::Convert(op) => convert::kernel(op, &step.rules, sources),
+        Op::Gemm(op) => gemm::kernel(op, &step.rules, sources),
+        Op::GemmHalf(op) => gemm_half::kernel(op, &step.rules, sources),
+        Op::Normalize(op) => normalize::kernel(op, &step.rules, sources),
+        Op::WindowAttention(op) => window_attention::kernel(op, &step.rules, sources),
+        Op::GlobalAttention(op) => global_attention::kernel(op, &step.rules, sources),
+        Op::Pool(op) => pool::kernel(op, &step.rules, sources),
+        Op::Merge(op) => merge::kernel(op, &step.rules, sources),
+    }
+}
+
+/// The bytes of chosen rows of a step's outputs: one `Vec` per output of [`Op::outputs`], rows packed in the
+/// order given.
+///
+/// # Errors
+/// When an input is missing, or the control cancels.
+pub fn run_rows(
+    step: &Step,
+    sources: Sources<'_>,
+    rows: &[usize],
+    control: &Control,
+) -> Result<Vec<(TensorName, Vec<u8>)>, EngineError> {
+    if let Some(&missing) = step.op.inputs().iter().find(|name| !sources.tensors.contains_key(**name)) {
+        let (engine, tensor) = ("reference".to_owned(), missing.clone());
+        return Err(EngineError::MissingTensor { engine, step: step.name().clone(), tensor });
+    }
+    let kernel = kernel(step, sources);
+    let products = step.op.products(sources.plan) / sources.plan.shape(step.name()).tokens().max(1) as u64;
+    let tiles: Vec<Vec<Vec<u8>>> = rows
+        .par_chunks(TILE)
+        .map(|tile| {
+            if control.is_cancelled() {
+                return Err(EngineError::Cancelled);
+            }
+            let out = kernel(tile);
+            control.advance(products * tile.len() as u64);
+            Ok(out)
+        })
+        .collect::<Result<_, _>>()?;
+    let joined = step.op.outputs().into_iter().enumerate().map(|(i, name)| {
+        let bytes = tiles.iter().flat_map(|tile| tile[i].iter().copied()).collect();
+        (name.clone(), bytes)
+    });
+    Ok(joined.collect())
+}
+
+/// The engine over [`run_rows`]: every row of every step.
+#[derive(Debug, Default)]
+pub struct Reference {
+    loaded: Option<(Arc<Plan>, Arc<Model>)>,
+    tensors: BTreeMap<TensorName, Tensor>,
+}
+
+impl Reference {
+    /// An engine without a plan.
+    pub fn new() -> Self {
+        Self::default()
+    }
+}
+
+impl Engine for Reference {
+    fn info(&self) -> EngineInfo {
+        EngineInfo { name: "reference".to_owned(), device: "scalar, all cores".to_owned(), exact: true }
+    }
+
+    fn load(&mut self, plan: &Arc<Plan>, model: &Arc<Model>) -> Result<(), EngineError> {
+        self.loaded = Some((Arc::clone(plan), Arc::clone(model)));
+        self.tensors.clear();
+        Ok(())
+    }
+
+    fn write(&mut self, tensor: Tensor) -> Result<(), EngineError> {
+        if let Some((plan, _)) = &self.loaded {
+            super::check_shape(plan, &tensor)?;
+        }
+        self.tensors.insert(tensor.name.clone(), tensor);
+        Ok(())
+    }
+
+    fn run(&mut self, step: &Step, control: &Control) -> Result<StepReport, EngineError> {
+        let start = Instant::now();
+        let (plan, model) = self.loaded.as_ref().expect("load comes before run");
+        let sources = Sources { plan, model, tensors: &self.tensors };
+        let rows: Vec<usize> = (0..plan.shape(step.name()).tokens()).collect();
+        for (name, bytes) in run_rows(step, sources, &rows, control)? {
+            let shape = plan.shape(&name);
+            let tensor = Tensor::new(name.clone(), shape, Bytes::copy(&bytes)).expect("kernels fill their shape");
+            self.tensors.insert(name, tensor);
+        }
+        Ok(StepReport { duration: start.elapsed() })
+    }
+
+    fn read(&mut self, name: &TensorName) -> Result<Tensor, EngineError> {
+        let engine = || "reference".to_owned();
+        self.tensors.get(name).cloned().ok_or_else(|| EngineError::NotHeld { engine: engine(), tensor: name.clone() })
+    }
+
+    fn release(&mut self, name: &TensorName) {
+        self.tensors.remove(name);
+    }
+}

@@ -1,0 +1,1 @@
+//! The Vulkan engine: every step as GLSL compute, the same bytes as the reference on every driver.

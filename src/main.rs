@@ -1,0 +1,3 @@
+//! The `blockscope` program.
+
+fn main() {}

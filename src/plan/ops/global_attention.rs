@@ -1,0 +1,28 @@
+//! Global attention of the ViT: every token of level 5 attends to all, keys padded to a multiple of 64.
+
+use crate::numerics::cosine::HEAD;
+use crate::numerics::softmax::KEYS;
+use crate::tensor::TensorName;
+
+/// Global attention of all heads, without a prior.
+#[derive(Clone, Debug, PartialEq)]
+pub struct GlobalAttention {
+    /// Normalized q, k, v: E4M3 `[tokens][96 * heads]`.
+    pub input: TensorName,
+    /// Number of heads.
+    pub heads: usize,
+    /// E4M3 `[tokens][32 * heads]`.
+    pub output: TensorName,
+}
+
+impl GlobalAttention {
+    /// Keys with padding.
+    pub fn padded(tokens: usize) -> usize {
+        tokens.next_multiple_of(KEYS)
+    }
+
+    /// Products as executed, padding included on both axes.
+    pub fn products(&self, tokens: usize) -> usize {
+        self.heads * Self::padded(tokens) * Self::padded(tokens) * HEAD * 2
+    }
+}

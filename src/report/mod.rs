@@ -1,0 +1,1 @@
+//! One exporter per file: JSON, JUnit, HTML, Markdown, SARIF, CSV.

@@ -1,0 +1,1 @@
+//! The window: eframe, Vulkan and offscreen shells around the same `ui`.

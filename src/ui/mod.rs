@@ -1,0 +1,1 @@
+//! Panels and widgets: draws a session, sends commands. No files, no computing.

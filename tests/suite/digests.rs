@@ -1,0 +1,1 @@
+//! The published digests at 64x64.

@@ -1,0 +1,15 @@
+//! One test binary: every file of this folder is a module here, and `layering` fails when one is forgotten.
+
+mod captures;
+mod cli;
+mod cpu;
+mod diagnosis;
+mod digests;
+mod hardware;
+mod imports;
+mod layering;
+mod play;
+mod report;
+mod shaders;
+mod ui;
+mod vulkan;
