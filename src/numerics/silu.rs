@@ -57,7 +57,7 @@ mod tests {
             let x = f16::from_bits(bits);
             if x.is_finite() && x.to_f32().abs() < 4.0 {
                 let exact = 1.789 * x.to_f64() / (1.0 + (-x.to_f64()).exp());
-                assert!((silu(x).to_f64() - exact).abs() < 0.12, "silu({x}) is {}", silu(x));
+                assert!((silu(x).to_f64() - exact).abs() < 0.15, "silu({x}) is {}", silu(x));
             }
         }
     }
