@@ -123,3 +123,67 @@ impl Plan {
         reads.collect()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::geometry::Size;
+    use std::collections::BTreeSet;
+
+    fn plan(width: usize, height: usize) -> Plan {
+        Plan::new(Geometry::new(Size::new(width, height)).expect("a size that runs"), Detail::Needed)
+    }
+
+    #[test]
+    fn products_are_the_published_costs() {
+        let billions = |w, h| (plan(w, h).products() as f64 / 1e8).round() / 10.0;
+        assert_eq!([billions(64, 64), billions(512, 512)], [30.3, 70.0], "G products");
+        assert_eq!([billions(768, 768).round(), billions(1920, 1080).round()], [149.0, 512.0], "G products");
+    }
+
+    #[test]
+    fn eighty_three_boundaries_are_published_and_one_is_ours() {
+        let plan = plan(64, 64);
+        assert_eq!((plan.boundaries.len(), plan.published().count()), (84, 83), "boundaries");
+        let declared = plan.tensors.iter().filter(|(_, info)| info.role == Role::Boundary).map(|(name, _)| name);
+        let listed: BTreeSet<&TensorName> = plan.boundaries.iter().collect();
+        assert_eq!(declared.collect::<BTreeSet<_>>(), listed, "roles and the list agree");
+        assert!(plan.steps.len() >= 241, "{} kernels", plan.steps.len());
+    }
+
+    #[test]
+    fn recorded_boundaries_hold_the_published_bytes_at_512() {
+        let plan = plan(512, 512);
+        let recorded =
+            |name: &&TensorName| name.as_str().starts_with("block-") || (name.as_str().starts_with("transition-"));
+        let bytes: usize = plan.published().filter(recorded).map(|name| plan.shape(name).bytes()).sum();
+        assert_eq!((plan.published().filter(recorded).count(), bytes), (75, 57_704_448), "captures");
+    }
+
+    #[test]
+    fn phases_advance_per_level_and_the_decoder_goes_on_counting() {
+        let plan = plan(64, 64);
+        let phase = |block: usize| {
+            let in_block = plan.steps.iter().filter(|step| step.block == block);
+            in_block.filter_map(|s| if let Op::WindowAttention(op) = &s.op { Some(op.phase.0) } else { None }).next()
+        };
+        let phases = |blocks: std::ops::RangeInclusive<usize>| blocks.map(phase).collect::<Option<Vec<_>>>();
+        assert_eq!((phase(0), phase(70), phase(39)), (Some(0), Some(1), None), "field and bridge");
+        assert_eq!(phases(9..=14), Some(vec![0, 1, 2, 3, 0, 1]), "level 2 down");
+        assert_eq!(phases(56..=61), Some(vec![2, 3, 0, 1, 2, 3]), "level 2 up");
+        assert_eq!(phases(40..=47), Some(vec![0, 1, 2, 3, 0, 1, 2, 3]), "level 4 up");
+    }
+
+    #[test]
+    fn every_tensor_is_written_before_it_is_read() {
+        for detail in [Detail::Needed, Detail::Raw] {
+            let plan = Plan::new(plan(64, 64).geometry, detail);
+            for step in &plan.steps {
+                for name in step.op.inputs() {
+                    let writer = plan.tensor(name).step;
+                    assert!(writer < Some(step.index), "{name} is read by step {}", step.index);
+                }
+            }
+        }
+    }
+}
