@@ -21,8 +21,8 @@ impl GlobalAttention {
         tokens.next_multiple_of(KEYS)
     }
 
-    /// Products as executed, padding included on both axes.
+    /// Products as executed, padding keys included.
     pub fn products(&self, tokens: usize) -> usize {
-        self.heads * Self::padded(tokens) * Self::padded(tokens) * HEAD * 2
+        self.heads * tokens * Self::padded(tokens) * HEAD * 2
     }
 }
