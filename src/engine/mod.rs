@@ -8,9 +8,11 @@
 pub mod control;
 pub mod cpu;
 pub mod reference;
+pub mod spec;
 pub mod vulkan;
 
 pub use control::{Control, Progress};
+pub use spec::{EngineSpec, open};
 
 use crate::model::Model;
 use crate::plan::{Plan, Step};
@@ -42,6 +44,14 @@ pub enum EngineError {
     /// Nothing was wrong: the user cancelled.
     #[error("cancelled")]
     Cancelled,
+    /// This machine or this build cannot run the engine.
+    #[error("engine {engine} is not available: {message}")]
+    Unavailable {
+        /// The engine as it was asked for.
+        engine: String,
+        /// Why, and what to use instead.
+        message: String,
+    },
     /// A step needs a tensor that was neither written nor computed.
     #[error(
         "{engine}: step \"{step}\" needs tensor \"{tensor}\", which is not there; run the steps before it, or write the tensor"
