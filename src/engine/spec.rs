@@ -10,6 +10,7 @@
 //! A cause changes the plan (rules and sources of its steps), never the engine: [`open`] ignores
 //! [`EngineSpec::changes`], and the catalogue of causes, which lies below this module, turns them into a plan.
 
+use super::cpu::{Cpu, Level};
 use super::reference::Reference;
 use super::{Engine, EngineError};
 use std::fmt;
@@ -97,7 +98,15 @@ pub fn open(spec: &EngineSpec) -> Result<Box<dyn Engine>, EngineError> {
         |message: &str| EngineError::Unavailable { engine: spec.to_string(), message: message.to_owned() };
     match spec.kind {
         EngineKind::Reference => Ok(Box::new(Reference::new())),
-        EngineKind::Cpu(_) => Err(unavailable("this build has no cpu engine yet; use reference")),
+        EngineKind::Cpu(level) => {
+            let level = match level {
+                CpuLevel::Best => Level::best(),
+                CpuLevel::Scalar => Level::Scalar,
+                CpuLevel::Avx2 => Level::Avx2,
+                CpuLevel::Avx512 => Level::Avx512,
+            };
+            Ok(Box::new(Cpu::new(level)?))
+        }
         EngineKind::Vulkan { .. } => Err(unavailable("this build has no vulkan engine yet; use reference")),
     }
 }
