@@ -1,0 +1,98 @@
+//! Pictures of tensors, made on worker threads: one pixel per token, straight sRGB.
+
+use super::ColourMap;
+use crate::geometry::Size;
+use crate::tensor::TensorName;
+
+/// How a picture's colours are read.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Legend {
+    /// Values from `low` to `high` through a map.
+    Scale {
+        /// The map, never [`ColourMap::Auto`].
+        map: ColourMap,
+        /// Value of the first colour.
+        low: f32,
+        /// Value of the last colour.
+        high: f32,
+        /// Whether magnitudes are spread by their logarithm.
+        log: bool,
+        /// What the values are: `value`, `codes`, `distinct codes`.
+        unit: String,
+    },
+    /// Classes with a colour each.
+    Classes(Vec<LegendClass>),
+    /// Colours that mean themselves (RGB).
+    Plain,
+}
+
+/// One class of a [`Legend::Classes`].
+#[derive(Clone, Debug, PartialEq)]
+pub struct LegendClass {
+    /// Its colour.
+    pub colour: [u8; 3],
+    /// Its name.
+    pub label: String,
+    /// Elements in it.
+    pub count: u64,
+}
+
+/// A picture of one plane.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Picture {
+    /// Changes whenever the pixels do: textures are kept by it.
+    pub id: u64,
+    /// The tensor shown.
+    pub tensor: TensorName,
+    /// One pixel per token.
+    pub size: Size,
+    /// RGBA, row-major.
+    pub pixels: Vec<[u8; 4]>,
+    /// How to read the colours.
+    pub legend: Legend,
+}
+
+/// All channels of a tensor, small, in one image.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Thumbnails {
+    /// As [`Picture::id`].
+    pub id: u64,
+    /// The tensor shown.
+    pub tensor: TensorName,
+    /// Number of channels.
+    pub channels: usize,
+    /// Size of one channel's tile.
+    pub tile: Size,
+    /// Tiles in a row of the atlas.
+    pub columns: usize,
+    /// Size of the atlas.
+    pub size: Size,
+    /// RGBA, row-major.
+    pub pixels: Vec<[u8; 4]>,
+}
+
+/// The three pictures of the canvas.
+#[derive(Clone, Debug, Default)]
+pub struct Canvas {
+    /// The subject's tensor, or its output image.
+    pub subject: super::Requested<Picture>,
+    /// The reference's, with the same scale.
+    pub reference: super::Requested<Picture>,
+    /// Their difference.
+    pub difference: super::Requested<Picture>,
+    /// The input image, for [`Image::Output`](super::Image::Output).
+    pub input: super::Requested<Picture>,
+    /// Tokens that differ and events, for overlays.
+    pub marks: super::Requested<Marks>,
+}
+
+/// Places on the plane of the selected tensor.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Marks {
+    /// The plane.
+    pub size: Option<Size>,
+    /// For each token, how many of its channels differ.
+    pub differing: Vec<u16>,
+    /// Events of the step that made the tensor, at most some thousands.
+    pub events: Vec<super::EventPlace>,
+}
