@@ -2,6 +2,7 @@
 
 use super::Matrix;
 use crate::numerics::f16;
+use rayon::prelude::*;
 
 /// Byte index of stored weight `(k, n)` of an FP8 matrix with `cols` columns. The stored k is not the channel:
 /// see [`channel`].
@@ -12,9 +13,8 @@ pub const fn index_fp8(k: usize, n: usize, cols: usize) -> usize {
 }
 
 /// The activation channel that stored index `k` multiplies. The permutation stays inside a group of 16.
-pub fn channel(k: usize) -> usize {
-    let bit = |b: usize| (k >> b) & 1;
-    (k & !31) + bit(4) * 16 + bit(1) * 8 + bit(3) * 4 + bit(2) * 2 + bit(0)
+pub const fn channel(k: usize) -> usize {
+    (k & !31) + (k & 16) + (k >> 1 & 1) * 8 + (k >> 3 & 1) * 4 + (k >> 2 & 1) * 2 + (k & 1)
 }
 
 /// Half index of `(k, n)` of an f16 matrix with `cols` columns.
@@ -32,19 +32,40 @@ pub const fn index_prior(head: usize, query: usize, key: usize) -> usize {
 }
 
 /// Plain order of `groups` matrices that lie back to back; the channel permutation undone, NaN codes as +0.
+///
+/// Walks the stored order: 512 bytes are a tile of 32 stored rows and 16 columns (see [`index_fp8`], whose terms
+/// for n add up to `n / 16 * 512`), 16 bytes a lane. A tile is turned in registers and written row by row.
 pub fn unpack_fp8(bytes: &[u8], groups: usize, k: usize, n: usize) -> Matrix {
     let mut codes = vec![0; groups * k * n];
-    for (stored, plain) in bytes.chunks_exact(k * n).zip(codes.chunks_exact_mut(k * n)) {
-        for row in 0..k {
-            let out = &mut plain[channel(row) * n..][..n];
-            for (column, code) in out.iter_mut().enumerate() {
-                let byte = stored[index_fp8(row, column, n)];
-                *code = if byte & 0x7f == 0x7f { 0 } else { byte };
+    let bands = bytes[..groups * k * n].par_chunks_exact(32 * n).zip(codes.par_chunks_exact_mut(32 * n));
+    bands.for_each(|(stored, plain)| {
+        for (column, tile) in stored.as_chunks::<512>().0.iter().enumerate() {
+            let mut rows = [[0_u8; 16]; 32];
+            for (lane, bytes) in tile.as_chunks::<16>().0.iter().enumerate() {
+                let (right, k) = (lane / 4, lane % 4 * 4);
+                for (b, &byte) in bytes.iter().enumerate() {
+                    let (low, high) = (b % 4, b / 4 % 2 * 16);
+                    let code = if byte & 0x7f == 0x7f { 0 } else { byte };
+                    rows[CHANNEL[high + k + low]][b / 8 * 8 + right] = code;
+                }
+            }
+            for (row, out) in rows.iter().zip(plain.chunks_exact_mut(n)) {
+                out[column * 16..][..16].copy_from_slice(row);
             }
         }
-    }
+    });
     Matrix { groups, k, n, codes }
 }
+
+/// [`channel`] of the 32 stored indices of a group.
+const CHANNEL: [usize; 32] = {
+    let (mut table, mut k) = ([0; 32], 0);
+    while k < 32 {
+        table[k] = channel(k);
+        k += 1;
+    }
+    table
+};
 
 /// Plain order `[k][n]` of an f16 matrix.
 pub fn unpack_f16(bytes: &[u8], k: usize, n: usize) -> Vec<f16> {
@@ -72,6 +93,20 @@ mod tests {
         let mut seen = vec![false; 4096];
         (0..4096).for_each(|i| seen[index_prior(0, i / 64, i % 64)] = true);
         assert!(seen.iter().all(|&s| s), "prior");
+    }
+
+    #[test]
+    fn unpacking_by_tiles_is_unpacking_by_index() {
+        for (groups, k, n) in [(1, 32, 32), (2, 32, 96), (3, 128, 32), (1, 64, 256), (1, 512, 128)] {
+            let bytes: Vec<u8> = (0..groups * k * n).map(|i| (i * 37 + i / 251) as u8).collect();
+            let matrix = unpack_fp8(&bytes, groups, k, n);
+            for i in 0..groups * k * n {
+                let (group, row, column) = (i / (k * n), i / n % k, i % n);
+                let byte = bytes[group * k * n + index_fp8(row, column, n)];
+                let expected = if byte & 0x7f == 0x7f { 0 } else { byte };
+                assert_eq!(matrix.code(group, channel(row), column), expected, "{groups} of {k}x{n}, element {i}");
+            }
+        }
     }
 
     #[test]

@@ -7,17 +7,129 @@
 //! * [`layout`] is the only place that knows where a parameter lies in its record.
 //! * A directory is refused whole, with every problem listed, before any of it is used.
 
+pub mod directory;
+pub(crate) mod fields;
 pub mod fragment;
 pub mod layout;
+mod manifest;
 mod parameter;
+pub(crate) mod place;
 pub mod synthetic;
 
+pub use fields::Problems;
 pub use layout::{Contents, RecordLayout, Region};
+pub use manifest::Stage;
 pub use parameter::{Matrix, Parameter, ParameterKind};
 
 use crate::numerics::f16;
+use crate::tensor::Digest;
+use rayon::prelude::*;
 use std::collections::BTreeMap;
+use std::fmt;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
+
+/// Why a model cannot be had, or not be written.
+#[derive(Debug, thiserror::Error)]
+pub enum ModelError {
+    /// The text names no model.
+    #[error(
+        "model \"{spec}\": expected \"synthetic\", \"synthetic:SEED\" with a seed of 0 to 4294967295, or a directory \
+         with a manifest.json; {reason}"
+    )]
+    NotAModel {
+        /// What was given.
+        spec: String,
+        /// What is wrong with it.
+        reason: &'static str,
+    },
+    /// The directory is wrong; nothing of it is used.
+    #[error("the model directory is refused: {problems}\n  path {}", path.display())]
+    Refused {
+        /// The directory.
+        path: PathBuf,
+        /// Everything that is wrong.
+        problems: Problems,
+    },
+    /// The target is not free.
+    #[error("there is something already, and it is not overwritten; choose another folder or remove it; path {}", path.display())]
+    Exists {
+        /// The target.
+        path: PathBuf,
+    },
+    /// The target cannot be written; nothing is left behind.
+    #[error("the model directory cannot be written: {source}; path {}", path.display())]
+    Write {
+        /// The target.
+        path: PathBuf,
+        /// What the system said.
+        source: std::io::Error,
+    },
+}
+
+/// Opens the model that a person names: `synthetic`, `synthetic:SEED` or a directory.
+///
+/// # Errors
+/// When the text names none, or the directory is refused.
+pub fn open(spec: &str) -> Result<Model, ModelError> {
+    open_with(spec, &|_, _| {})
+}
+
+/// [`open`], reporting bytes read and in all.
+///
+/// # Errors
+/// As [`open`].
+pub fn open_with(spec: &str, progress: directory::Progress<'_>) -> Result<Model, ModelError> {
+    let not = |reason| ModelError::NotAModel { spec: spec.to_owned(), reason };
+    match spec.split_once(':') {
+        None if spec == "synthetic" => Ok(synthetic::model(1)),
+        Some(("synthetic", seed)) => seed
+            .parse()
+            .map(synthetic::model)
+            .map_err(|_: std::num::ParseIntError| not("the seed is not such a number")),
+        _ if Path::new(spec).is_dir() => directory::read(Path::new(spec), progress),
+        _ if Path::new(spec).exists() => Err(not("this is not a directory")),
+        _ => Err(not("there is no such directory")),
+    }
+}
+
+/// Something odd in a model that does not make it unusable.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Finding {
+    /// The parameter.
+    pub parameter: Parameter,
+    /// The record it lies in.
+    pub record: String,
+    /// Weight bytes that encode a NaN (`0x7f` or `0xff`); they are used as +0.
+    pub nan_codes: usize,
+    /// Offset of the first one inside the record.
+    pub first: usize,
+}
+
+impl fmt::Display for Finding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (count, parameter, record) = (self.nan_codes, self.parameter, &self.record);
+        let first = self.first;
+        write!(
+            f,
+            "{parameter}: {count} weight bytes are 0x7f or 0xff (NaN), used as +0; the first at byte {first} of {record}"
+        )
+    }
+}
+
+/// Moves a finished draft to its final name; an empty directory there is replaced.
+pub(crate) fn publish_directory(draft: tempfile::TempDir, path: &Path) -> std::io::Result<()> {
+    // Temporary directories are private; a result is as readable as its parent.
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt as _;
+        std::fs::set_permissions(draft.path(), std::fs::Permissions::from_mode(0o755))?;
+    }
+    std::fs::rename(draft.path(), path)?;
+    // Renamed away: there is nothing left to remove.
+    drop(draft.keep());
+    Ok(())
+}
 
 /// All records of one model.
 #[derive(Clone, Debug)]
@@ -102,10 +214,35 @@ impl Model {
         }
     }
 
+    /// Everything odd about the weights: see [`Finding`].
+    pub fn findings(&self) -> Vec<Finding> {
+        let regions: Vec<_> = layout::records().iter().flat_map(|r| r.regions.iter().map(move |g| (r, g))).collect();
+        let scan = |(record, region): (&RecordLayout, &Region)| {
+            let Contents::Fp8 { .. } = region.contents else { return None };
+            let parameter = Parameter::new(record.block, region.kind);
+            let (bytes, _) = self.region(parameter);
+            let nan_codes = bytes.chunks(1 << 12).map(count_nan).sum();
+            let first = (nan_codes > 0).then(|| bytes.iter().position(|b| b & 0x7f == 0x7f)).flatten()?;
+            Some(Finding { parameter, record: record.name.clone(), nan_codes, first: region.offset + first })
+        };
+        regions.into_par_iter().filter_map(scan).collect()
+    }
+
+    /// A digest of all records, in order: the model's identity in reports.
+    pub fn digest(&self) -> Digest {
+        let parts: Vec<Digest> =
+            layout::records().par_iter().map(|record| Digest::of(&self.records[&record.name])).collect();
+        crate::tensor::run_digest(parts)
+    }
+
     /// The blend scale of the composition with history.
     pub fn blend_scale(&self) -> f16 {
         self.halves(Parameter::new(70, ParameterKind::BlendScale))[0]
     }
+}
+
+fn count_nan(bytes: &[u8]) -> usize {
+    bytes.iter().map(|b| usize::from(b & 0x7f == 0x7f)).sum()
 }
 
 fn halves(bytes: &[u8]) -> Vec<f16> {

@@ -8,6 +8,7 @@ mod digests;
 mod hardware;
 mod imports;
 mod layering;
+mod models;
 mod play;
 mod report;
 mod shaders;

@@ -1,0 +1,175 @@
+//! Model directories: read and checked whole, described, written.
+//!
+//! Stages are read and hashed on all cores. Nothing of a directory is used while anything in it is wrong, and all
+//! that is wrong is in one error.
+
+use super::fields::{self, Problems};
+use super::manifest::{self, Manifest, Stage};
+use super::{Finding, Model, ModelError, layout, place};
+use rayon::prelude::*;
+use sha2::{Digest as _, Sha256};
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// The manifest's name.
+pub const MANIFEST: &str = "manifest.json";
+/// The folder of the stage files.
+const FOLDER: &str = "model";
+
+/// Called with the bytes read so far and in all.
+pub type Progress<'a> = &'a (dyn Fn(u64, u64) + Sync);
+
+/// What a directory says about itself.
+#[derive(Clone, Debug)]
+pub struct Info {
+    /// `format` of the manifest, if it has one.
+    pub format: Option<String>,
+    /// Stage files in the manifest's order.
+    pub stages: Vec<Stage>,
+    /// Number of records.
+    pub records: usize,
+    /// Bytes of all records.
+    pub bytes: u64,
+}
+
+/// What [`check`] found.
+#[derive(Clone, Debug)]
+pub struct Check {
+    /// Everything that makes the directory unusable.
+    pub problems: Problems,
+    /// What is odd but usable, such as weight bytes that encode a NaN.
+    pub findings: Vec<Finding>,
+}
+
+/// Reads and verifies a model directory.
+///
+/// # Errors
+/// Refuses the directory whole, with every problem of the manifest, or else of the stage files.
+pub fn read(path: &Path, progress: Progress<'_>) -> Result<Model, ModelError> {
+    let manifest = open(path)?;
+    let total = manifest.stages.iter().map(|stage| stage.bytes as u64).sum();
+    let done = AtomicU64::new(0);
+    let read: Vec<_> = manifest
+        .stages
+        .par_iter()
+        .enumerate()
+        .map(|(index, stage)| {
+            let bytes = read_stage(path, stage)?;
+            let whole = done.fetch_add(stage.bytes as u64, Ordering::Relaxed) + stage.bytes as u64;
+            progress(whole, total);
+            let here = manifest.records.iter().filter(|record| record.stage == index);
+            let slice = |r: &manifest::Place| (r.name.clone(), Arc::from(&bytes[r.offset..r.offset + r.bytes]));
+            Ok(here.map(slice).collect::<Vec<(String, Arc<[u8]>)>>())
+        })
+        .collect();
+    let mut problems = Problems::default();
+    let records: Vec<_> = read.into_iter().filter_map(|stage: Result<_, String>| problems.take(stage)).collect();
+    if !problems.is_empty() {
+        return Err(refused(path, problems));
+    }
+    Ok(Model::from_records(path.display().to_string(), records.into_iter().flatten().collect()))
+}
+
+/// Checks a model directory and lists everything that is wrong or odd with it.
+pub fn check(path: &Path, progress: Progress<'_>) -> Check {
+    match read(path, progress) {
+        Ok(model) => Check { problems: Problems::default(), findings: model.findings() },
+        Err(ModelError::Refused { problems, .. }) => Check { problems, findings: Vec::new() },
+        Err(other) => {
+            let mut problems = Problems::default();
+            problems.add(other);
+            Check { problems, findings: Vec::new() }
+        }
+    }
+}
+
+/// What a directory's manifest says; stage files are not read.
+///
+/// # Errors
+/// When the manifest is refused.
+pub fn info(path: &Path) -> Result<Info, ModelError> {
+    let manifest = open(path)?;
+    let bytes = manifest.records.iter().map(|record| record.bytes as u64).sum();
+    Ok(Info { format: manifest.format, records: manifest.records.len(), stages: manifest.stages, bytes })
+}
+
+/// Writes a model as a directory with the published stages. It appears whole or not at all.
+///
+/// # Errors
+/// When the path exists and is not an empty directory, or cannot be written.
+pub fn write(path: &Path, model: &Model, seed: Option<u32>) -> Result<(), ModelError> {
+    let fail = |source| ModelError::Write { path: path.to_owned(), source };
+    if fs::read_dir(path).is_ok_and(|mut entries| entries.next().is_some()) || path.is_file() {
+        return Err(ModelError::Exists { path: path.to_owned() });
+    }
+    let parent = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    fs::create_dir_all(parent).map_err(fail)?;
+    let draft = tempfile::Builder::new().prefix(".model-").tempdir_in(parent).map_err(fail)?;
+    fs::create_dir_all(draft.path().join(FOLDER).join("stages")).map_err(fail)?;
+    let mut offsets = BTreeMap::new();
+    let stages = (0..layout::STAGES.len()).map(|stage| pack(model, stage, &mut offsets)).collect::<Vec<_>>();
+    let stages: Vec<Stage> = stages
+        .into_par_iter()
+        .enumerate()
+        .map(|(index, bytes)| {
+            let id = manifest::stage_id(index);
+            let file = format!("stages/{id}.bin");
+            fs::write(draft.path().join(FOLDER).join(&file), &bytes)?;
+            Ok(Stage { id, file, bytes: bytes.len(), sha256: hex(&bytes) })
+        })
+        .collect::<Result<_, std::io::Error>>()
+        .map_err(fail)?;
+    let text = format!("{:#}\n", manifest::write(&stages, &offsets, seed));
+    fs::write(draft.path().join(MANIFEST), text).map_err(fail)?;
+    super::publish_directory(draft, path).map_err(fail)
+}
+
+/// The bytes of a stage: records at multiples of 16, nothing behind the last.
+fn pack(model: &Model, stage: usize, offsets: &mut BTreeMap<&'static str, usize>) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    for record in layout::records().iter().filter(|record| record.stage == stage) {
+        bytes.resize(bytes.len().next_multiple_of(16), 0);
+        offsets.insert(&record.name, bytes.len());
+        bytes.extend_from_slice(model.record(&record.name).expect("a model has every record"));
+    }
+    bytes
+}
+
+/// A manifest without a problem.
+fn open(path: &Path) -> Result<Manifest, ModelError> {
+    let mut problems = Problems::default();
+    let value = fields::load(&path.join(MANIFEST), &mut problems);
+    let manifest = value.and_then(|value| manifest::parse(&value, &mut problems));
+    if let Some(manifest) = &manifest {
+        for stage in &manifest.stages {
+            // Cheap checks first: a wrong size is found before anything is hashed, also when records are wrong.
+            let size = place::inside(&path.join(FOLDER), &stage.file)
+                .and_then(|file| file.metadata().map_err(|e| format!("file \"{}\" cannot be read: {e}", stage.file)))
+                .and_then(|metadata| place::check_size(&stage.file, stage.bytes, metadata.len()));
+            problems.take(size);
+        }
+    }
+    manifest.filter(|_| problems.is_empty()).ok_or_else(|| refused(path, problems))
+}
+
+fn read_stage(path: &Path, stage: &Stage) -> Result<Vec<u8>, String> {
+    let file = place::inside(&path.join(FOLDER), &stage.file)?;
+    let bytes = place::read_sized(&file, &stage.file, stage.bytes)?;
+    let found = hex(&bytes);
+    if found != stage.sha256 {
+        return Err(format!("file \"{}\" has the wrong SHA-256: expected {}, found {found}", stage.file, stage.sha256));
+    }
+    Ok(bytes)
+}
+
+fn refused(path: &Path, problems: Problems) -> ModelError {
+    ModelError::Refused { path: path.to_owned(), problems }
+}
+
+/// The SHA-256 of bytes as 64 lower-case digits.
+pub(crate) fn hex(bytes: &[u8]) -> String {
+    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
+}
