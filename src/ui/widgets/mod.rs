@@ -1,0 +1,21 @@
+//! The window's own controls and drawings. None knows a session: each takes plain values and says what was done.
+
+mod bars;
+mod bits;
+mod button;
+mod divider;
+mod heatmap;
+mod keycap;
+mod label;
+mod segmented;
+mod tree;
+
+pub use bars::{Bar, Bars};
+pub use bits::{Bits, Field};
+pub use button::{IconButton, TextButton};
+pub use divider::divider;
+pub use heatmap::{Heatmap, HeatmapResponse, Scale};
+pub use keycap::{key_hint, keys};
+pub use label::{chip, empty, fact, section, term, term_tooltip};
+pub use segmented::{Segment, segmented, toggle};
+pub use tree::{Tree, TreeNode};
