@@ -8,6 +8,7 @@
 pub mod control;
 pub mod cpu;
 pub mod reference;
+pub mod runner;
 pub mod spec;
 pub mod vulkan;
 
