@@ -12,6 +12,8 @@
 
 use super::cpu::{Cpu, Level};
 use super::reference::Reference;
+use super::vulkan::Vulkan;
+use super::vulkan::raw::DeviceOptions;
 use super::{Engine, EngineError};
 use std::fmt;
 use std::str::FromStr;
@@ -107,7 +109,11 @@ pub fn open(spec: &EngineSpec) -> Result<Box<dyn Engine>, EngineError> {
             };
             Ok(Box::new(Cpu::new(level)?))
         }
-        EngineKind::Vulkan { .. } => Err(unavailable("this build has no vulkan engine yet; use reference")),
+        EngineKind::Vulkan { index, route: Route::Stepped } => {
+            let wanted = index.map(|index| index.to_string());
+            Ok(Box::new(Vulkan::open(&DeviceOptions { wanted, ..DeviceOptions::default() })?))
+        }
+        EngineKind::Vulkan { .. } => Err(unavailable("this route is not there yet; use the stepped route")),
     }
 }
 

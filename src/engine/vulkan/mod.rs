@@ -1,3 +1,209 @@
 //! The Vulkan engine: every step as GLSL compute, the same bytes as the reference on every driver.
+//!
+//! Tensors stay on the device until they are read; weights are uploaded when a step first needs them. A step becomes
+//! [`kernel::Dispatch`]es, which [`runner`] cuts into short submissions, so that a job can be cancelled and no driver
+//! loses patience.
+//!
+//! **Invariants**
+//! * One file per op, of the op's name, without ash calls: [`raw`] is the only place that has them.
+//! * A step whose rules are not exact is refused: causes run on the reference's rows.
+//! * A device that fails ends the job with an error, never the program.
 
+pub mod cases;
+pub mod constants;
+mod convert;
+mod gemm;
+mod gemm_half;
+mod global_attention;
+mod kernel;
+mod merge;
+mod normalize;
+mod pool;
 pub mod raw;
+mod runner;
+pub mod self_test;
+pub mod shaders;
+mod store;
+mod window_attention;
+
+use super::{Control, Engine, EngineError, EngineInfo, StepReport};
+use crate::model::Model;
+use crate::plan::{Plan, Step};
+use crate::tensor::{Tensor, TensorName};
+use kernel::{Binder, Variant};
+use raw::{Device, DeviceOptions, Instance, InstanceOptions, VulkanError};
+use runner::{Runner, Stop};
+use std::sync::Arc;
+use std::time::Duration;
+use store::Store;
+
+/// An engine on one device.
+pub struct Vulkan {
+    device: Arc<Device>,
+    runner: Runner,
+    store: Store,
+    variants: Vec<&'static Variant>,
+    loaded: Option<(Arc<Plan>, Arc<Model>)>,
+}
+
+impl std::fmt::Debug for Vulkan {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Vulkan").field("device", &self.device).finish_non_exhaustive()
+    }
+}
+
+impl Vulkan {
+    /// Opens a device by the options, with validation if the environment asks for it.
+    ///
+    /// # Errors
+    /// When there is no Vulkan, no such device, or it cannot be opened.
+    pub fn open(options: &DeviceOptions) -> Result<Self, EngineError> {
+        let device = Instance::new(&InstanceOptions::from_environment())
+            .and_then(|instance| Device::open(&instance, options))
+            .map_err(|error| {
+                let engine = options.wanted.as_ref().map_or("vulkan".to_owned(), |wanted| format!("vulkan:{wanted}"));
+                EngineError::Unavailable { engine, message: error.to_string() }
+            })?;
+        Self::on(&device)
+    }
+
+    /// An engine on an open device, which a window may share.
+    ///
+    /// # Errors
+    /// When the device is out of memory.
+    pub fn on(device: &Arc<Device>) -> Result<Self, EngineError> {
+        let make = || -> Result<Self, VulkanError> {
+            Ok(Self {
+                runner: Runner::new(device)?,
+                store: Store::new(device)?,
+                variants: kernel::variants(device.info(), false),
+                device: Arc::clone(device),
+                loaded: None,
+            })
+        };
+        make().map_err(|error| failed(device, &error))
+    }
+
+    /// Uses base kernels only, whatever the device could do.
+    #[must_use]
+    pub fn base_only(mut self) -> Self {
+        self.variants.clear();
+        self
+    }
+
+    /// Whether this device has more than base kernels.
+    pub fn has_variants(&self) -> bool {
+        !self.variants.is_empty()
+    }
+
+    /// The device.
+    pub fn device(&self) -> &Arc<Device> {
+        &self.device
+    }
+
+    /// Bytes of tensors on the device.
+    pub fn tensor_bytes(&self) -> u64 {
+        self.store.tensor_bytes()
+    }
+
+    /// The kernel that runs a step here: the op's word, or a variant's name.
+    pub fn kernel_name(&self, step: &Step) -> &'static str {
+        let fits = |v: &&&Variant| {
+            v.op == step.op.word() && self.loaded.as_ref().is_some_and(|(plan, _)| (v.takes)(&step.op, plan))
+        };
+        self.variants.iter().find(fits).map_or(step.op.word(), |v| v.name)
+    }
+
+    /// Runs steps one after the other, with as few waits for the device as their length allows.
+    ///
+    /// # Errors
+    /// As [`Engine::run`].
+    pub fn run_steps(&mut self, steps: &[Step], control: &Control) -> Result<Vec<StepReport>, EngineError> {
+        let (plan, model) = self.loaded.clone().expect("load comes before run");
+        let mut times = vec![Duration::ZERO; steps.len()];
+        for (i, step) in steps.iter().enumerate() {
+            self.check(step)?;
+            let (store, info) = (&mut self.store, self.device.info());
+            let mut binder = Binder { plan: &plan, model: &model, store, info };
+            let recorded = kernel::dispatches(step, &self.variants, &mut binder)
+                .map_err(Stop::Failed)
+                .and_then(|(_, dispatches)| self.runner.record(i, &dispatches, &mut times, control));
+            if let Err(stop) = recorded {
+                // Whatever the step has written is not whole.
+                step.op.outputs().into_iter().for_each(|name| self.store.release(name));
+                self.runner.discard();
+                return Err(self.stopped(stop));
+            }
+            control.advance(step.op.products(&plan));
+        }
+        self.runner.flush(&mut times).map_err(|error| failed(&self.device, &error))?;
+        Ok(times.into_iter().map(|duration| StepReport { duration }).collect())
+    }
+
+    fn check(&self, step: &Step) -> Result<(), EngineError> {
+        let engine = name(&self.device);
+        if !step.rules.is_exact() {
+            let message = format!(
+                "step \"{}\" has changed rules, which only the reference's rows interpret; run it with the reference or cpu engine",
+                step.name()
+            );
+            return Err(EngineError::Device { engine, message });
+        }
+        match step.op.inputs().into_iter().find(|input| self.store.shape(input).is_none()) {
+            None => Ok(()),
+            Some(missing) => {
+                Err(EngineError::MissingTensor { engine, step: step.name().clone(), tensor: missing.clone() })
+            }
+        }
+    }
+
+    fn stopped(&self, stop: Stop) -> EngineError {
+        match stop {
+            Stop::Cancelled => EngineError::Cancelled,
+            Stop::Failed(error) => failed(&self.device, &error),
+        }
+    }
+}
+
+/// The engine's name on a command line.
+fn name(device: &Device) -> String {
+    format!("vulkan:{}", device.info().index)
+}
+
+fn failed(device: &Device, error: &VulkanError) -> EngineError {
+    EngineError::Device { engine: name(device), message: error.to_string() }
+}
+
+impl Engine for Vulkan {
+    fn info(&self) -> EngineInfo {
+        EngineInfo { name: name(&self.device), device: self.device.info().line(), exact: true }
+    }
+
+    fn load(&mut self, plan: &Arc<Plan>, model: &Arc<Model>) -> Result<(), EngineError> {
+        let same_model = self.loaded.as_ref().is_some_and(|(_, held)| Arc::ptr_eq(held, model));
+        self.store.clear(!same_model);
+        self.loaded = Some((Arc::clone(plan), Arc::clone(model)));
+        Ok(())
+    }
+
+    fn write(&mut self, tensor: Tensor) -> Result<(), EngineError> {
+        if let Some((plan, _)) = &self.loaded {
+            super::check_shape(plan, &tensor)?;
+        }
+        self.store.write(&tensor).map_err(|error| failed(&self.device, &error))
+    }
+
+    fn run(&mut self, step: &Step, control: &Control) -> Result<StepReport, EngineError> {
+        let reports = self.run_steps(std::slice::from_ref(step), control)?;
+        Ok(reports[0])
+    }
+
+    fn read(&mut self, tensor: &TensorName) -> Result<Tensor, EngineError> {
+        let read = self.store.read(tensor).map_err(|error| failed(&self.device, &error))?;
+        read.ok_or_else(|| EngineError::NotHeld { engine: name(&self.device), tensor: tensor.clone() })
+    }
+
+    fn release(&mut self, name: &TensorName) {
+        self.store.release(name);
+    }
+}

@@ -23,6 +23,7 @@ mod submit;
 pub use adapter::{Adapter, AdapterInfo, CooperativeMatrix, Features, Limits, Memory, Subgroups};
 pub use buffer::{Buffer, Place, Slice};
 pub use cache::cache_folder;
+pub(crate) use cache::{read as read_cached, write as write_cached};
 pub use device::{Device, DeviceOptions};
 pub use error::VulkanError;
 pub use instance::{Instance, InstanceOptions};

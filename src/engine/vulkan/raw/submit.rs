@@ -257,6 +257,13 @@ impl Recorder {
         self.times()
     }
 
+    /// Forgets what was recorded.
+    pub fn discard(&mut self) {
+        self.recording = false;
+        self.buffers.clear();
+        self.pipelines.clear();
+    }
+
     fn run(&mut self) -> Result<(), VulkanError> {
         let (vulkan, name) = (self.device.handle(), &self.name);
         // SAFETY: recording has begun.

@@ -1,0 +1,45 @@
+// Generated from src/engine/vulkan/constants.rs; UPDATE=1 cargo test --test suite shaders:: writes it.
+
+#ifndef CONSTANTS_GLSL
+#define CONSTANTS_GLSL
+
+#define CONVERT_PUSH uint first; uint words;
+#define GEMM_PUSH uint first; uint rows; uint k; uint n; uint groups; uint chain;
+#define GEMM_HALF_PUSH uint first; uint rows; uint k; uint n;
+#define NORMALIZE_PUSH uint first; uint tokens; uint heads;
+#define WINDOW_ATTENTION_PUSH uint first; uint width; uint height; uint heads; uint shift_x; uint shift_y; uint windows;
+#define GLOBAL_ATTENTION_PUSH uint first; uint tokens; uint padded; uint heads;
+#define POOL_PUSH uint first; uint words; uint width; uint channels; uint above_width; uint above_height;
+#define MERGE_PUSH uint first; uint words; uint width; uint channels; uint low_width;
+
+const uint LANES = 0x40u;
+const uint GEMM_ROWS = 0x40u;
+const uint GEMM_COLUMNS = 0x20u;
+const uint GEMM_LANES = 0x80u;
+const uint ELEMENT_NONE = 0x0u;
+const uint ELEMENT_E4M3 = 0x1u;
+const uint ELEMENT_F16 = 0x2u;
+const uint ELEMENT_F32 = 0x3u;
+const uint FDPA_GROUP_FP8 = 0x10u;
+const uint FDPA_GROUP_F16 = 0x8u;
+const uint E4M3_MAX_CODE = 0x7eu;
+const uint HEAD = 0x20u;
+const uint KEYS = 0x40u;
+const uint SQRT_HEAD = 0x45a8u;
+const uint WINDOW_SLOPE = 0x3d380000u;
+const uint WINDOW_OFFSET = 0x3fa68000u;
+const uint WINDOW_LOW = 0x3c20u;
+const uint WINDOW_HIGH = 0x3e47u;
+const uint WINDOW_SHIFT = 0x5u;
+const uint WINDOW_BIAS = 0x8000u;
+const uint VIT_SLOPE = 0x3db76000u;
+const uint VIT_OFFSET = 0x3fdac000u;
+const uint VIT_LOW = 0x3dc2u;
+const uint VIT_HIGH = 0x3fe9u;
+const uint VIT_SHIFT = 0x4u;
+const uint VIT_BIAS = 0x4000u;
+const int FDPA_FRACTION_FP8 = 13;
+const int FDPA_FRACTION_F16 = 24;
+const int FDPA_ZERO_EXPONENT = -21;
+
+#endif

@@ -1,0 +1,162 @@
+//! The known-answer test of a device and driver: every kernel against the reference on hostile values.
+//!
+//! It runs when a device is first used and is remembered beside the pipeline cache, under a key of device, driver
+//! and shaders. A device that fails must not be a reference, and is flagged as a subject.
+
+use super::cases::{self, Case};
+use super::raw::{self, Device};
+use super::{Vulkan, shaders};
+use crate::engine::reference::Reference;
+use crate::engine::{Control, Engine, EngineError};
+use crate::geometry::Size;
+use crate::tensor::{Digest, Element, Tensor};
+use serde::{Deserialize, Serialize};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Instant;
+
+/// The plane of the test's cases.
+const SIZE: Size = Size::new(13, 7);
+
+/// What a device's kernels made of the known cases.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SelfTest {
+    /// Kernels that were run, in order.
+    pub kernels: Vec<String>,
+    /// The first wrong value of every output that was wrong; empty when the device passed.
+    pub failures: Vec<Failure>,
+    /// Milliseconds that the device and the reference took.
+    pub milliseconds: u64,
+}
+
+/// The first wrong value of one output.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Failure {
+    /// The kernel: an op's word, or a variant's name.
+    pub kernel: String,
+    /// The output.
+    pub output: String,
+    /// Token of the first wrong element.
+    pub token: usize,
+    /// Its channel.
+    pub channel: usize,
+    /// Bits that the reference has there.
+    pub expected: u32,
+    /// Bits that the device made.
+    pub found: u32,
+    /// Wrong elements of this output.
+    pub wrong: usize,
+}
+
+impl std::fmt::Display for Failure {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self { kernel, output, token, channel, expected, found, wrong } = self;
+        write!(
+            f,
+            "kernel {kernel}, {output}: {wrong} wrong values, first at token {token} channel {channel}: expected {expected:#x}, found {found:#x}"
+        )
+    }
+}
+
+impl SelfTest {
+    /// Whether every value was right.
+    pub fn passed(&self) -> bool {
+        self.failures.is_empty()
+    }
+
+    /// The remembered result of this device, driver and shaders, or a fresh one, which is remembered.
+    ///
+    /// # Errors
+    /// When the device fails to run at all.
+    pub fn of(device: &Arc<Device>) -> Result<Self, EngineError> {
+        let path = path(device);
+        let remembered = path.as_deref().map(raw::read_cached).and_then(|bytes| serde_json::from_slice(&bytes).ok());
+        if let Some(result) = remembered {
+            return Ok(result);
+        }
+        let result = Self::run(device)?;
+        if let (Some(path), Ok(text)) = (path, serde_json::to_vec(&result)) {
+            raw::write_cached(&path, &text);
+        }
+        Ok(result)
+    }
+
+    /// Runs the test.
+    ///
+    /// # Errors
+    /// When the device fails to run at all.
+    pub fn run(device: &Arc<Device>) -> Result<Self, EngineError> {
+        let start = Instant::now();
+        let mut result = Self::default();
+        let model = Arc::new(cases::model());
+        let mut engines = vec![Vulkan::on(device)?.base_only()];
+        let best = Vulkan::on(device)?;
+        if best.has_variants() {
+            engines.push(best);
+        }
+        let mut reference = Reference::new();
+        for case in cases::all(SIZE) {
+            let expected = outputs(&mut reference, &case, &model)?;
+            let mut ran = Vec::new();
+            for engine in &mut engines {
+                engine.load(&case.plan, &model)?;
+                let kernel = engine.kernel_name(&case.step);
+                if ran.contains(&kernel) {
+                    continue;
+                }
+                ran.push(kernel);
+                if !result.kernels.iter().any(|k| k == kernel) {
+                    result.kernels.push(kernel.to_owned());
+                }
+                let found = outputs(engine, &case, &model)?;
+                result.failures.extend(expected.iter().zip(&found).filter_map(|(e, f)| first_wrong(kernel, e, f)));
+            }
+        }
+        result.milliseconds = start.elapsed().as_millis() as u64;
+        Ok(result)
+    }
+}
+
+/// Runs a case's step on an engine.
+fn outputs(engine: &mut dyn Engine, case: &Case, model: &Arc<crate::model::Model>) -> Result<Vec<Tensor>, EngineError> {
+    engine.load(&case.plan, model)?;
+    for input in &case.inputs {
+        engine.write(input.clone())?;
+    }
+    engine.run(&case.step, &Control::new())?;
+    case.step.op.outputs().into_iter().map(|name| engine.read(name)).collect()
+}
+
+/// The first element whose bits differ. All NaNs of a half or a single are one value: processors and devices differ in
+/// the sign and payload of the NaN that they make.
+pub fn first_wrong(kernel: &str, expected: &Tensor, found: &Tensor) -> Option<Failure> {
+    let same = |e: u32, f: u32| {
+        let nan = |bits: u32| match expected.shape.element {
+            Element::E4m3 => false,
+            Element::F16 => bits & 0x7fff > 0x7c00,
+            Element::F32 => bits & 0x7fff_ffff > 0x7f80_0000,
+        };
+        e == f || (nan(e) && nan(f))
+    };
+    let channels = expected.shape.channels;
+    let at = |i: usize| (expected.bits(i / channels, i % channels), found.bits(i / channels, i % channels));
+    let wrong: Vec<usize> = (0..expected.shape.elements()).filter(|&i| !same(at(i).0, at(i).1)).collect();
+    let &first = wrong.first()?;
+    Some(Failure {
+        kernel: kernel.to_owned(),
+        output: expected.name.to_string(),
+        token: first / channels,
+        channel: first % channels,
+        expected: at(first).0,
+        found: at(first).1,
+        wrong: wrong.len(),
+    })
+}
+
+/// Where the result is remembered; the name changes with device, driver and any shader.
+fn path(device: &Device) -> Option<PathBuf> {
+    let info = device.info();
+    let mut key = format!("{} {} {:x} {}", info.uuid, info.cache_uuid, info.driver_version, info.name).into_bytes();
+    shaders::all().iter().for_each(|shader| key.extend(shader.spirv()));
+    raw::cache_folder().map(|folder| folder.join(format!("self-test-{}.json", Digest::of(&key))))
+}

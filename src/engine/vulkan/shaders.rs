@@ -1,0 +1,62 @@
+//! The compiled shaders, committed as SPIR-V so that a fresh machine needs no compiler.
+
+use super::constants as c;
+
+/// A compiled shader and its interface.
+#[derive(Debug)]
+pub struct Shader {
+    /// Stem of its file in `shaders/`.
+    pub name: &'static str,
+    /// SPIR-V, little-endian.
+    spirv: &'static [u8],
+    /// Storage buffers at bindings 0, 1, ... of set 0.
+    pub bindings: u32,
+    /// Bytes of push constants.
+    pub push: u32,
+    /// The subgroup size that it needs; `None` when any will do.
+    pub subgroup: Option<u32>,
+}
+
+impl Shader {
+    /// A shader that needs no subgroup size.
+    pub(crate) const fn new(name: &'static str, spirv: &'static [u8], bindings: u32, push: u32) -> Self {
+        Self { name, spirv, bindings, push, subgroup: None }
+    }
+
+    /// The module's words.
+    pub fn words(&self) -> Vec<u32> {
+        self.spirv.as_chunks::<4>().0.iter().map(|&word| u32::from_le_bytes(word)).collect()
+    }
+
+    /// The module's bytes.
+    pub fn spirv(&self) -> &'static [u8] {
+        self.spirv
+    }
+}
+
+/// Includes `shaders/spv/<name>.spv`.
+macro_rules! shader {
+    ($name:literal, $bindings:expr, $push:expr) => {
+        $crate::engine::vulkan::shaders::Shader::new(
+            $name,
+            include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/shaders/spv/", $name, ".spv")),
+            $bindings,
+            $push,
+        )
+    };
+}
+pub(crate) use shader;
+
+pub(crate) static CONVERT: Shader = shader!("convert", 2, c::ConvertPush::BYTES);
+pub(crate) static GEMM: Shader = shader!("gemm", 7, c::GemmPush::BYTES);
+pub(crate) static GEMM_HALF: Shader = shader!("gemm_half", 5, c::GemmHalfPush::BYTES);
+pub(crate) static NORMALIZE: Shader = shader!("normalize", 3, c::NormalizePush::BYTES);
+pub(crate) static WINDOW_ATTENTION: Shader = shader!("window_attention", 3, c::WindowAttentionPush::BYTES);
+pub(crate) static GLOBAL_ATTENTION: Shader = shader!("global_attention", 2, c::GlobalAttentionPush::BYTES);
+pub(crate) static POOL: Shader = shader!("pool", 2, c::PoolPush::BYTES);
+pub(crate) static MERGE: Shader = shader!("merge", 6, c::MergePush::BYTES);
+
+/// Every shader; a test demands that they are the files of `shaders/`, and compiles each anew.
+pub fn all() -> Vec<&'static Shader> {
+    vec![&CONVERT, &GEMM, &GEMM_HALF, &NORMALIZE, &WINDOW_ATTENTION, &GLOBAL_ATTENTION, &POOL, &MERGE]
+}

@@ -1,0 +1,141 @@
+//! What lies on the device: tensors by name, weights and tables by key, and the staging buffers between.
+
+use super::raw::{Buffer, Device, Place, Recorder, Slice, VulkanError};
+use crate::tensor::{Bytes, Shape, Tensor, TensorName};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// Bytes of a staging buffer: larger tensors travel in parts.
+const STAGING: u64 = 32 << 20;
+
+/// Buffers of one engine.
+#[derive(Debug)]
+pub(crate) struct Store {
+    device: Arc<Device>,
+    recorder: Recorder,
+    upload: Option<Buffer>,
+    download: Option<Arc<Buffer>>,
+    tensors: BTreeMap<TensorName, (Shape, Arc<Buffer>)>,
+    constants: BTreeMap<String, Arc<Buffer>>,
+}
+
+impl Store {
+    pub(crate) fn new(device: &Arc<Device>) -> Result<Self, VulkanError> {
+        Ok(Self {
+            device: Arc::clone(device),
+            recorder: Recorder::new(device, "transfer")?,
+            upload: None,
+            download: None,
+            tensors: BTreeMap::new(),
+            constants: BTreeMap::new(),
+        })
+    }
+
+    /// Forgets all tensors, and the weights too when another model comes.
+    pub(crate) fn clear(&mut self, weights: bool) {
+        self.tensors.clear();
+        if weights {
+            self.constants.clear();
+        }
+    }
+
+    /// The shape of a held tensor.
+    pub(crate) fn shape(&self, name: &TensorName) -> Option<Shape> {
+        self.tensors.get(name).map(|(shape, _)| *shape)
+    }
+
+    /// A held tensor's buffer.
+    pub(crate) fn slice(&self, name: &TensorName) -> Option<Slice> {
+        self.tensors.get(name).map(|(_, buffer)| buffer.whole())
+    }
+
+    /// A tensor's buffer, made if it is not there or has another shape.
+    pub(crate) fn output(&mut self, name: &TensorName, shape: Shape) -> Result<Slice, VulkanError> {
+        if let Some((held, buffer)) = self.tensors.get(name)
+            && *held == shape
+        {
+            return Ok(buffer.whole());
+        }
+        self.tensors.remove(name);
+        let buffer = Arc::new(Buffer::new(&self.device, name.as_str(), shape.bytes() as u64, Place::Device)?);
+        self.tensors.insert(name.clone(), (shape, Arc::clone(&buffer)));
+        Ok(buffer.whole())
+    }
+
+    /// Bytes that never change, uploaded when they are first asked for.
+    pub(crate) fn constant(&mut self, key: &str, make: impl FnOnce() -> Vec<u8>) -> Result<Slice, VulkanError> {
+        if let Some(buffer) = self.constants.get(key) {
+            return Ok(buffer.whole());
+        }
+        let bytes = make();
+        let buffer = Arc::new(Buffer::new(&self.device, key, bytes.len() as u64, Place::Device)?);
+        self.fill(&buffer, &bytes)?;
+        self.constants.insert(key.to_owned(), Arc::clone(&buffer));
+        Ok(buffer.whole())
+    }
+
+    /// Uploads a tensor.
+    pub(crate) fn write(&mut self, tensor: &Tensor) -> Result<(), VulkanError> {
+        let buffer = self.output(&tensor.name, tensor.shape)?.buffer;
+        let done = self.fill(&buffer, tensor.bytes());
+        if done.is_err() {
+            self.release(&tensor.name);
+        }
+        done
+    }
+
+    /// Forgets a tensor.
+    pub(crate) fn release(&mut self, name: &TensorName) {
+        self.tensors.remove(name);
+    }
+
+    /// Reads a tensor back.
+    pub(crate) fn read(&mut self, name: &TensorName) -> Result<Option<Tensor>, VulkanError> {
+        let Some((shape, buffer)) = self.tensors.get(name).cloned() else { return Ok(None) };
+        let mut words = vec![0_u64; shape.bytes().div_ceil(8)];
+        self.fetch(&buffer.whole(), &mut bytemuck::cast_slice_mut(&mut words)[..shape.bytes()])?;
+        let bytes = Bytes::Heap(words, shape.bytes());
+        Ok(Some(Tensor::new(name.clone(), shape, bytes).expect("as many bytes as the shape")))
+    }
+
+    /// Copies host bytes into a buffer.
+    fn fill(&mut self, buffer: &Arc<Buffer>, bytes: &[u8]) -> Result<(), VulkanError> {
+        let mut staging = match self.upload.take() {
+            Some(staging) => staging,
+            None => Buffer::new(&self.device, "upload staging", STAGING, Place::Upload)?,
+        };
+        for (part, chunk) in bytes.chunks(STAGING as usize).enumerate() {
+            staging.mapped_mut()[..chunk.len()].copy_from_slice(chunk);
+            let offset = part as u64 * STAGING;
+            let size = (chunk.len() as u64).next_multiple_of(4).min(buffer.bytes() - offset);
+            self.recorder.copy((&staging, 0), &Slice { buffer: Arc::clone(buffer), offset, bytes: size })?;
+            self.recorder.submit()?;
+        }
+        self.upload = Some(staging);
+        Ok(())
+    }
+
+    /// Copies the start of a slice to the host.
+    pub(crate) fn fetch(&mut self, from: &Slice, out: &mut [u8]) -> Result<(), VulkanError> {
+        let staging = match &self.download {
+            Some(staging) => Arc::clone(staging),
+            None => {
+                let made = Arc::new(Buffer::new(&self.device, "download staging", STAGING, Place::Download)?);
+                Arc::clone(self.download.insert(made))
+            }
+        };
+        for (part, chunk) in out.chunks_mut(STAGING as usize).enumerate() {
+            let offset = from.offset + part as u64 * STAGING;
+            let bytes = (chunk.len() as u64).next_multiple_of(4).min(from.buffer.bytes() - offset);
+            self.recorder.copy_to_host(&Slice { buffer: Arc::clone(&from.buffer), offset, bytes }, &staging)?;
+            self.recorder.submit()?;
+            chunk.copy_from_slice(&staging.mapped()[..chunk.len()]);
+        }
+        Ok(())
+    }
+
+    /// Bytes of tensors held.
+    pub(crate) fn tensor_bytes(&self) -> u64 {
+        self.tensors.values().map(|(_, buffer)| buffer.bytes()).sum()
+    }
+}
