@@ -8,6 +8,8 @@
 #define GEMM_HALF_PUSH uint first; uint rows; uint k; uint n;
 #define NORMALIZE_PUSH uint first; uint tokens; uint heads;
 #define WINDOW_ATTENTION_PUSH uint first; uint width; uint height; uint heads; uint shift_x; uint shift_y; uint windows;
+#define GEMM_FAST_PUSH uint first; uint rows; uint groups; uint input_row; uint weight_row; uint output_row; uint input_z; uint weight_z; uint output_z; uint nothing;
+#define WINDOW_ATTENTION_FAST_PUSH uint first; uint width; uint height; uint heads; uint shift_x; uint shift_y; uint windows; uint nothing;
 #define GLOBAL_ATTENTION_PUSH uint first; uint tokens; uint padded; uint heads;
 #define POOL_PUSH uint first; uint words; uint width; uint channels; uint above_width; uint above_height;
 #define MERGE_PUSH uint first; uint words; uint width; uint channels; uint low_width;

@@ -65,6 +65,17 @@ push_constants! {
     WindowAttentionPush, "WINDOW_ATTENTION_PUSH" { width, height, heads, shift_x, shift_y, windows }
 }
 push_constants! {
+    /// `gemm_fast`: groups of 16 in one chain; bytes of an input row and of a weight column; channels of an output row;
+    /// what one z adds to the input and weight bytes and to the output channels; and a 0 that no compiler knows.
+    GemmFastPush, "GEMM_FAST_PUSH" {
+        rows, groups, input_row, weight_row, output_row, input_z, weight_z, output_z, nothing,
+    }
+}
+push_constants! {
+    /// `window_attention_fast`: as `window_attention`, and a 0 that no compiler knows.
+    WindowAttentionFastPush, "WINDOW_ATTENTION_FAST_PUSH" { width, height, heads, shift_x, shift_y, windows, nothing }
+}
+push_constants! {
     /// `global_attention`.
     GlobalAttentionPush, "GLOBAL_ATTENTION_PUSH" { tokens, padded, heads }
 }
@@ -89,6 +100,8 @@ pub fn glsl() -> String {
         GemmHalfPush::DEFINE,
         NormalizePush::DEFINE,
         WindowAttentionPush::DEFINE,
+        GemmFastPush::DEFINE,
+        WindowAttentionFastPush::DEFINE,
         GlobalAttentionPush::DEFINE,
         PoolPush::DEFINE,
         MergePush::DEFINE,

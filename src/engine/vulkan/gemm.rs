@@ -29,7 +29,7 @@ pub(super) fn silu_table(binder: &mut Binder<'_>) -> Result<Slice, VulkanError> 
 }
 
 /// Weights column by column, K codes each, all groups one after the other.
-fn columns(model: &Model, op: &Gemm) -> Vec<u8> {
+pub(super) fn columns(model: &Model, op: &Gemm) -> Vec<u8> {
     let matrix = model.matrix(op.weights);
     (0..matrix.groups).flat_map(|g| (0..matrix.n).map(move |n| (g, n))).flat_map(|(g, n)| matrix.column(g, n)).collect()
 }

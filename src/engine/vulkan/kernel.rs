@@ -7,7 +7,10 @@
 use super::raw::{AdapterInfo, Slice, VulkanError};
 use super::shaders::Shader;
 use super::store::Store;
-use super::{convert, gemm, gemm_half, global_attention, merge, normalize, pool, window_attention};
+use super::{
+    convert, gemm, gemm_fast, gemm_half, global_attention, merge, normalize, pool, window_attention,
+    window_attention_fast,
+};
 use crate::model::Model;
 use crate::plan::{Op, Plan, Step};
 use crate::tensor::{Shape, TensorName};
@@ -115,7 +118,8 @@ pub(crate) struct Variant {
 }
 
 /// All variants, the best first.
-pub(crate) const VARIANTS: &[&Variant] = &[];
+pub(crate) static VARIANTS: &[&Variant] =
+    &[&gemm_fast::TOWARD_ZERO, &gemm_fast::ANY, &window_attention_fast::TOWARD_ZERO, &window_attention_fast::ANY];
 
 /// The variants of a device: exact ones, and inexact ones when asked for.
 pub(crate) fn variants(info: &AdapterInfo, inexact: bool) -> Vec<&'static Variant> {

@@ -13,6 +13,7 @@ pub mod cases;
 pub mod constants;
 mod convert;
 mod gemm;
+mod gemm_fast;
 mod gemm_half;
 mod global_attention;
 mod kernel;
@@ -25,6 +26,7 @@ pub mod self_test;
 pub mod shaders;
 mod store;
 mod window_attention;
+mod window_attention_fast;
 
 use super::{Control, Engine, EngineError, EngineInfo, StepReport};
 use crate::model::Model;

@@ -56,7 +56,28 @@ pub(crate) static GLOBAL_ATTENTION: Shader = shader!("global_attention", 2, c::G
 pub(crate) static POOL: Shader = shader!("pool", 2, c::PoolPush::BYTES);
 pub(crate) static MERGE: Shader = shader!("merge", 6, c::MergePush::BYTES);
 
+/// The tiles of the fast GEMM: where rounding toward zero can be asked for, and anywhere.
+pub(crate) static GEMM_FAST: [Shader; 6] = [
+    shader!("gemm_fast_64x64", 6, c::GemmFastPush::BYTES),
+    shader!("gemm_fast_64x32", 6, c::GemmFastPush::BYTES),
+    shader!("gemm_fast_32x32", 6, c::GemmFastPush::BYTES),
+    shader!("gemm_fast_any_64x64", 6, c::GemmFastPush::BYTES),
+    shader!("gemm_fast_any_64x32", 6, c::GemmFastPush::BYTES),
+    shader!("gemm_fast_any_32x32", 6, c::GemmFastPush::BYTES),
+];
+/// Window attention of the same two kinds.
+pub(crate) static WINDOW_ATTENTION_FAST: [Shader; 2] = [
+    shader!("window_attention_fast", 4, c::WindowAttentionFastPush::BYTES),
+    shader!("window_attention_any", 4, c::WindowAttentionFastPush::BYTES),
+];
+/// Normalization and window attention in one.
+pub(crate) static FUSED_ATTENTION: [Shader; 2] = [
+    shader!("fused_attention_fast", 4, c::WindowAttentionFastPush::BYTES),
+    shader!("fused_attention_any", 4, c::WindowAttentionFastPush::BYTES),
+];
+
 /// Every shader; a test demands that they are the files of `shaders/`, and compiles each anew.
 pub fn all() -> Vec<&'static Shader> {
-    vec![&CONVERT, &GEMM, &GEMM_HALF, &NORMALIZE, &WINDOW_ATTENTION, &GLOBAL_ATTENTION, &POOL, &MERGE]
+    let base = [&CONVERT, &GEMM, &GEMM_HALF, &NORMALIZE, &WINDOW_ATTENTION, &GLOBAL_ATTENTION, &POOL, &MERGE];
+    base.into_iter().chain(&GEMM_FAST).chain(&WINDOW_ATTENTION_FAST).chain(&FUSED_ATTENTION).collect()
 }

@@ -1,0 +1,218 @@
+// The fast exact FP8 dot product on ordinary ALUs: 16 products per step, twin of `numerics::fdpa::fdpa_fp8`.
+//
+// The includer defines THREADS, TN (4 or 8 columns a thread; rows are always 4), POOL (uvec4s of staged operands) and RTZ:
+//   1  round toward zero by execution mode: one FMA per product adds floor(a*b / unit), and a population count
+//      turns floors into truncations;
+//   0  any rounding to nearest: half a unit, less a little, against the product's sign, then one addition.
+//
+// Per group of 16 and output: s = sum of 2^(8 (ea + eb) - 30) has the shared exponent in its exponent field (eight
+// apart, sixteen equal maxima do not carry); M = 1.5 * 2^(E + 10) has the unit 2^(E - 13) as its last bit, so that adding
+// to M truncates. Why each step is exact: docs of `engine::vulkan::gemm_fast`.
+#if RTZ == 1
+#extension GL_EXT_spirv_intrinsics : require
+spirv_execution_mode(extensions = ["SPV_KHR_float_controls"], capabilities = [4468], 4463, 32);
+#endif
+
+// Loops over registers are written out by the preprocessor, so that no driver keeps the arrays in memory.
+#define EACH4(F) F(0) F(1) F(2) F(3)
+#define EACH8(F) F(0) F(1) F(2) F(3) F(4) F(5) F(6) F(7)
+#define UNROLL 8
+#define EACH_K(F) F(0) F(1) F(2) F(3) F(4) F(5) F(6) F(7)
+#if TN == 8
+#define EACH_COLUMN(F) F(0) F(1) F(2) F(3) F(4) F(5) F(6) F(7)
+#define EACH_QUAD(F) F(0) F(1)
+#elif TN == 4
+#define EACH_COLUMN(F) F(0) F(1) F(2) F(3)
+#define EACH_QUAD(F) F(0)
+#endif
+
+/// How halves are rounded: 0 on bit patterns, 1 by packHalf2x16, where the self-test found it right.
+layout(constant_id = 0) const uint HALF = 0;
+
+// Words of one staged row or column: 16 values, 16 powers, 4 words of low bits, 2 of signs.
+const uint WORDS = 38;
+shared uvec4 pool[POOL];
+// Each code: value in bits 20-31 of an f32, exponent field of its power in 8-15, 19 - (exponent of its lowest bit) in 0-7.
+shared uint codes[256];
+
+void build_codes() {
+    for (uint c = gl_LocalInvocationIndex; c < 256; c += THREADS) {
+        uint m = c & 7u;
+        uint e = (c >> 3) & 15u;
+        uint magnitude = c & 127u;
+        uint word = (c & 128u) << 24 | 7u;
+        if (magnitude != 0u && magnitude != 127u) {
+            int top = e == 0u ? findMSB(m) - 9 : int(e) - 7;
+            uint fraction = e == 0u ? (m << (3 - findMSB(m))) & 7u : m;
+            int low = e == 0u ? findLSB(m) - 9 : findLSB(m | 8u) + int(e) - 10;
+            uint power = uint(8 * max(top, -6) + 112);
+            word = (c & 128u) << 24 | uint(top + 127) << 23 | fraction << 20 | power << 8 | uint(19 - low);
+        }
+        codes[c] = word;
+    }
+}
+
+void put(uint base, uint rows, uint word, uint row, uint value) {
+    uint at = word * rows + row;
+    pool[base + (at >> 2)][at & 3u] = value;
+}
+
+/// Stages eight codes, half `h` of a group, of one row or column. `mark` is 64 in each byte on one side only.
+void stage(uint base, uint rows, uint row, uint h, uvec2 bytes, uint mark) {
+    uint low[2] = uint[2](mark, 0u);
+#define STAGE(c) { \
+        uint word = codes[bitfieldExtract(bytes[(c) / 4], 8 * ((c) % 4), 8)]; \
+        put(base, rows, 8u * h + c, row, word & 0xfff00000u); \
+        put(base, rows, 16u + 8u * h + c, row, (word & 0xff00u) << 15); \
+        low[c / 4] += (word & 0xffu) << (8 * (c % 4)); }
+    EACH8(STAGE)
+    put(base, rows, 32u + 2u * h, row, low[0]);
+    put(base, rows, 33u + 2u * h, row, low[1]);
+    put(base, rows, 36u + h, row, (bytes.x & 0x80808080u) | ((bytes.y & 0x80808080u) >> 1));
+}
+
+uint half_bits(float x) {
+    uint u = floatBitsToUint(x);
+    uint m = u & 0x7fffffffu;
+    bool small = m < 0x38800000u;
+    precise float lifted = uintBitsToFloat(m) + 6.103515625e-05;
+    uint y = small ? floatBitsToUint(lifted) : m;
+    uint r = ((y + 0xfffu + ((y >> 13) & 1u)) >> 13) - (small ? 113u << 10 : 112u << 10);
+    r = m > 0x7f800000u ? 0x7e00u : min(r, 0x7c00u);
+    return ((u >> 16) & 0x8000u) | r;
+}
+
+uint pack(float a, float b) {
+    if (HALF == 1u) return packHalf2x16(vec2(a, b));
+    return half_bits(a) | half_bits(b) << 16;
+}
+
+uvec2 pack4(vec4 v) {
+    return uvec2(pack(v.x, v.y), pack(v.z, v.w));
+}
+
+/// Four halves as singles. `nothing` is 0 at run time: no compiler may see that a rounding is undone.
+vec4 unpack4(uvec2 h, uint nothing) {
+    return vec4(unpackHalf2x16(h.x ^ nothing), unpackHalf2x16(h.y ^ nothing));
+}
+
+#if RTZ == 1
+vec4 fma_rz(vec4 a, float b, vec4 c) { precise vec4 r = fma(a, vec4(b), c); return r; }
+vec4 add_rz(vec4 a, vec4 b) { precise vec4 r = a + b; return r; }
+#endif
+
+/// One group: adds 16 products to each of 4 x TN accumulators, packed two rows to a word.
+/// `a` and `b` are this thread's first vectors of the staged rows and columns, `ra` and `rb` the vectors of a word.
+void group16(uint a, uint ra, uint b, uint rb, uint step, uint nothing, inout uvec2 h[TN]) {
+    precise vec4 s[TN];
+    precise vec4 c[TN];
+    vec4 bv[TN / 4];
+#define LOAD_COLUMNS(q) bv[q] = uintBitsToFloat(pool[at + q * step]);
+#define ZERO(j) s[j] = vec4(0);
+    EACH_COLUMN(ZERO)
+#define POWER(j) s[j] = fma(av, vec4(bv[(j) / 4][(j) % 4]), s[j]);
+#define POWERS(k) { \
+        vec4 av = uintBitsToFloat(pool[a + (16 + k0 + k) * ra]); \
+        uint at = b + (16 + k0 + k) * rb; \
+        EACH_QUAD(LOAD_COLUMNS) EACH_COLUMN(POWER) }
+    uint end = 16u ^ nothing;
+    for (uint k0 = 0; k0 < end; k0 += UNROLL) { EACH_K(POWERS) }
+
+    uint flags = 0x80808080u ^ nothing;
+    uint one = 0x01010101u ^ nothing;
+#if RTZ != 0
+    uvec4 low0 = pool[a + 32 * ra];
+    uvec4 low1 = pool[a + 33 * ra];
+    uvec4 low2 = pool[a + 34 * ra];
+    uvec4 low3 = pool[a + 35 * ra];
+    uvec4 sign0 = pool[a + 36 * ra];
+    uvec4 sign1 = pool[a + 37 * ra];
+#define MIDDLE(j) { \
+        vec4 acc = unpack4(h[j], nothing); \
+        uvec4 bits = floatBitsToUint(acc); \
+        ivec4 v = max(ivec4(floatBitsToUint(s[j]) >> 3), ivec4(bits & 0x7fffffffu) - (115 << 23)); \
+        ivec4 f = v >> 23; \
+        uvec4 mb = uvec4(f << 23) + ((125u << 23) | 0x400000u); \
+        vec4 ms = uintBitsToFloat((bits & 0x80000000u) | mb); \
+        c[j] = add_rz(uintBitsToFloat(mb), add_rz(add_rz(acc, ms), -ms)); \
+        uvec4 uf = uvec4(f) * one; \
+        uvec4 r0 = low0 + b0[(j) % 4] + uf; \
+        uvec4 r1 = low1 + b1[(j) % 4] + uf; \
+        uvec4 r2 = low2 + b2[(j) % 4] + uf; \
+        uvec4 r3 = low3 + b3[(j) % 4] + uf; \
+        uvec4 w0 = ((r0 & flags) | (r1 & ~flags)) & (sign0 ^ t0[(j) % 4]); \
+        uvec4 w1 = ((r2 & flags) | (r3 & ~flags)) & (sign1 ^ t1[(j) % 4]); \
+        s[j] = uintBitsToFloat(mb - uvec4(bitCount(w0)) - uvec4(bitCount(w1))); }
+#define MIDDLE_QUAD(q) { \
+        uvec4 b0 = pool[b + 32 * rb + q * step]; \
+        uvec4 b1 = pool[b + 33 * rb + q * step]; \
+        uvec4 b2 = pool[b + 34 * rb + q * step]; \
+        uvec4 b3 = pool[b + 35 * rb + q * step]; \
+        uvec4 t0 = pool[b + 36 * rb + q * step]; \
+        uvec4 t1 = pool[b + 37 * rb + q * step]; \
+        MIDDLE(4 * q) MIDDLE(4 * q + 1) MIDDLE(4 * q + 2) MIDDLE(4 * q + 3) }
+#define PRODUCT(j) c[j] = fma_rz(av, bv[(j) / 4][(j) % 4], c[j]);
+#define FINISH(j) h[j] = pack4(add_rz(c[j], -s[j]));
+#else
+#define MIDDLE(j) { \
+        vec4 acc = unpack4(h[j], nothing); \
+        uvec4 bits = floatBitsToUint(acc); \
+        ivec4 v = max(ivec4(floatBitsToUint(s[j]) >> 3), ivec4(bits & 0x7fffffffu) - (115 << 23)); \
+        ivec4 f = v >> 23; \
+        vec4 unit = uintBitsToFloat(uvec4(f + 102) << 23); \
+        vec4 inverse = uintBitsToFloat(uvec4(152 - f) << 23); \
+        precise vec4 whole = trunc(acc * inverse) * unit; \
+        precise vec4 start = uintBitsToFloat(uvec4(f << 23) + ((125u << 23) | 0x400000u)) + whole; \
+        c[j] = start; \
+        s[j] = unit * -0.498046875; \
+        h[j].x = uint(f.x & 0xffff) | uint(f.y) << 16; \
+        h[j].y = uint(f.z & 0xffff) | uint(f.w) << 16; }
+#define MIDDLE_QUAD(q) MIDDLE(4 * q) MIDDLE(4 * q + 1) MIDDLE(4 * q + 2) MIDDLE(4 * q + 3)
+#define PRODUCT(j) { \
+        float y = bv[(j) / 4][(j) % 4]; \
+        uvec4 sign = (floatBitsToUint(av) ^ floatBitsToUint(y)) & 0x80000000u; \
+        precise vec4 t = fma(av, vec4(y), uintBitsToFloat(floatBitsToUint(s[j]) ^ sign)); \
+        precise vec4 sum = c[j] + t; \
+        c[j] = sum; }
+#define FINISH(j) { \
+        ivec4 f = ivec4(int(h[j].x << 16) >> 16, int(h[j].x) >> 16, int(h[j].y << 16) >> 16, int(h[j].y) >> 16); \
+        precise vec4 r = c[j] - uintBitsToFloat(uvec4(f << 23) + ((125u << 23) | 0x400000u)); \
+        h[j] = pack4(r); }
+#endif
+    EACH_QUAD(MIDDLE_QUAD)
+#define PRODUCTS(k) { \
+        vec4 av = uintBitsToFloat(pool[a + (k0 + k) * ra]); \
+        uint at = b + (k0 + k) * rb; \
+        EACH_QUAD(LOAD_COLUMNS) EACH_COLUMN(PRODUCT) }
+    for (uint k0 = 0; k0 < end; k0 += UNROLL) { EACH_K(PRODUCTS) }
+    EACH_COLUMN(FINISH)
+}
+
+/// The nearest E4M3 code of a half given as a single; NaN is +0.
+uint publish(float x) {
+    uint u = floatBitsToUint(x);
+    uint m = u & 0x7fffffffu;
+    bool small = m < 0x3c800000u;
+    precise float lifted = uintBitsToFloat(m) + 0.015625;
+    uint y = small ? floatBitsToUint(lifted) : m;
+    uint r = ((y + 0x7ffffu + ((y >> 20) & 1u)) >> 20) - (small ? 121u << 3 : 120u << 3);
+    return m > 0x7f800000u ? 0u : min(r, 0x7eu) | ((u >> 24) & 0x80u);
+}
+
+/// As `publish`, but -0 is +0: the epilogue of the FP8 GEMM.
+uint publish_gemm(float x) {
+    return floatBitsToUint(x) == 0x80000000u ? 0u : publish(x);
+}
+
+/// The halves nearest to four singles, as singles.
+vec4 round4(vec4 v, uint nothing) {
+    return unpack4(pack4(v), nothing);
+}
+
+vec4 silu4(vec4 x, uint nothing) {
+    vec4 t = clamp(x, vec4(-4.0), vec4(4.0));
+    precise vec4 inner = fma(vec4(-0.055908203125), abs(t), vec4(0.447265625));
+    precise vec4 outer = fma(t, round4(inner, nothing), vec4(0.89453125));
+    precise vec4 y = x * round4(outer, nothing);
+    return round4(y, nothing);
+}

@@ -1,0 +1,65 @@
+//! Window attention with the dot products of the fast GEMM: one workgroup for one window (x) and head (y).
+
+use super::constants::WindowAttentionFastPush;
+use super::gemm::halves;
+use super::gemm_fast::{half_rounding, large_enough, rounds_toward_zero};
+use super::kernel::{Binder, Dispatch, Variant};
+use super::raw::{Slice, VulkanError};
+use super::shaders::{Shader, WINDOW_ATTENTION_FAST};
+use crate::plan::Op;
+use crate::plan::ops::WindowAttention;
+
+/// For devices that round toward zero on demand.
+pub(super) static TOWARD_ZERO: Variant = Variant {
+    name: "window_attention_fast",
+    op: "window_attention",
+    exact: true,
+    shaders: &[&WINDOW_ATTENTION_FAST[0]],
+    fits: rounds_toward_zero,
+    takes: |_, _| true,
+    dispatches: |op, binder| stepped(op, binder, &WINDOW_ATTENTION_FAST[0]),
+};
+
+/// For all others.
+pub(super) static ANY: Variant = Variant {
+    name: "window_attention_any",
+    op: "window_attention",
+    exact: true,
+    shaders: &[&WINDOW_ATTENTION_FAST[1]],
+    fits: large_enough,
+    takes: |_, _| true,
+    dispatches: |op, binder| stepped(op, binder, &WINDOW_ATTENTION_FAST[1]),
+};
+
+fn stepped(op: &Op, binder: &mut Binder<'_>, shader: &'static Shader) -> Result<Vec<Dispatch>, VulkanError> {
+    let Op::WindowAttention(op) = op else { unreachable!("variants of this op get no other") };
+    let (input, scale) = (binder.input(&op.input), binder.nothing()?);
+    attention(op, binder, shader, input, scale)
+}
+
+/// The dispatch from a given input: normalized codes, or raw halves with the heads' scales.
+pub(super) fn attention(
+    op: &WindowAttention,
+    binder: &mut Binder<'_>,
+    shader: &'static Shader,
+    input: Slice,
+    scale: Slice,
+) -> Result<Vec<Dispatch>, VulkanError> {
+    let size = binder.plan.shape(&op.output).size;
+    let (grid, (shift_x, shift_y)) = (op.grid(size), op.phase.shift());
+    let prior = binder.weights(&op.prior.to_string(), |model| halves(&model.prior(op.prior)))?;
+    let buffers = vec![input, prior, scale, binder.output(&op.output)?];
+    let push = WindowAttentionFastPush {
+        first: 0,
+        width: size.width as u32,
+        height: size.height as u32,
+        heads: op.heads as u32,
+        shift_x: shift_x as u32,
+        shift_y: shift_y as u32,
+        windows: grid.windows.width as u32,
+        nothing: 0,
+    };
+    let groups = [grid.len() as u32, op.heads as u32, 1];
+    let dispatch = Dispatch::new(shader, buffers, &push, groups).specialized(vec![half_rounding(binder.info)]);
+    Ok(vec![dispatch.costing(op.products(size) as u64)])
+}
