@@ -7,8 +7,8 @@
 //! * A command carries everything it needs; applying it never asks back.
 
 use super::{
-    AttentionPart, ColourMap, Dialog, Difference, EventKind, Image, KeyOrder, Mode, Numbers, Overlay, Range, Reduction,
-    Side, Tab, Theme, Token, WhatIf,
+    AttentionPart, Basis, ColourMap, Dialog, Difference, EventKind, Image, KeyOrder, Mode, Numbers, Overlay, Range,
+    Reduction, Side, Tab, Theme, Token, WhatIf,
 };
 use crate::geometry::Size;
 use crate::tensor::TensorName;
@@ -166,6 +166,8 @@ pub enum ViewChange {
     Mode(Mode),
     /// Which image it is about.
     Image(Image),
+    /// Which of the subject's two results is shown.
+    Basis(Basis),
     /// The divider of the split view, 0..=1.
     Split(f32),
     /// The side that flicking shows now.
@@ -217,4 +219,93 @@ pub enum CopyWhat {
     Verdict,
     /// The command line that reproduces this session's comparison.
     CommandLine,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// At least one of every command, every palette entry, and every key.
+    fn samples() -> Vec<Command> {
+        let lines = [
+            "open a b/c d.png",
+            "model synthetic:3",
+            "input photo.png",
+            "size 512x256",
+            "subject cpu+mask-outside@9-14",
+            "reference captures/small",
+            "tour 3",
+            "tour 0",
+            "define phase",
+            "pin corner of window",
+            "unpin 2",
+            "rename-pin 1 left edge",
+            "go-pin 0",
+            "bookmark here it starts",
+            "go-bookmark 1",
+            "note-bookmark 0 why",
+            "remove-bookmark 4",
+            "export canvas out dir/a.png",
+            "export tensor b.npy",
+            "report r.html",
+            "cancel 7",
+            "dismiss 9",
+            "select block 12",
+            "select step 3",
+            "select tensor block-12/qkv",
+            "select channel 31",
+            "select rgb 3 2 1",
+            "select token 4 5",
+            "select token none",
+            "select token-by -1 0",
+            "select hover 1 2",
+            "select window 2 3",
+            "select head 1",
+            "select query 63",
+            "view split 0.25",
+            "view flick reference",
+            "view range fixed -1.5 2",
+            "view range percentile 99.5",
+            "view overlay windows on",
+            "view overlay nan off",
+            "view zoom 12.5",
+            "view centre 0.25 0.75",
+            "view what-if true-exp on",
+            "view event tie off",
+            "view basis isolated",
+        ];
+        let parsed = lines.map(|line| line.parse::<Command>().unwrap_or_else(|error| panic!("{line}: {error}")));
+        for (line, command) in lines.iter().zip(&parsed) {
+            assert_eq!(command.to_string(), *line, "{command:?}");
+        }
+        let keys = crate::session::bindings().into_iter().map(|binding| binding.command);
+        parsed.into_iter().chain(Command::palette()).chain(keys).collect()
+    }
+
+    #[test]
+    fn every_command_reads_back_from_its_own_text() {
+        for command in samples() {
+            assert_eq!(command.to_string().trim().parse(), Ok(command.clone()), "\"{command}\"");
+            assert!(!command.title().is_empty(), "{command:?} has a title");
+        }
+    }
+
+    #[test]
+    fn what_is_no_command_is_refused_with_what_was_found() {
+        for line in
+            ["", "jump", "select", "select block", "select block x", "view mode upside-down", "size 3", "export x"]
+        {
+            let error = line.parse::<Command>().unwrap_err();
+            assert!(!error.is_empty(), "\"{line}\" says why");
+        }
+    }
+
+    #[test]
+    fn titles_in_the_palette_are_distinct() {
+        let mut titles: Vec<String> = Command::palette().iter().map(Command::title).collect();
+        let count = titles.len();
+        titles.sort();
+        titles.dedup();
+        assert_eq!(titles.len(), count, "no two entries read the same");
+    }
 }

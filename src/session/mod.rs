@@ -21,6 +21,7 @@ mod run;
 mod selection;
 mod sources;
 mod text;
+mod title;
 mod view;
 mod waker;
 mod words;
@@ -35,8 +36,8 @@ pub use run::{Activity, EventKind, EventPlace, Judgement, Run, Side, SideState, 
 pub use selection::{Selection, Token};
 pub use sources::{Choice, Loading, SourceStates, Sources};
 pub use view::{
-    AttentionPart, Camera, ColourMap, Dialog, Difference, Image, KeyOrder, Mode, Numbers, Overlay, Range, Reduction,
-    Tab, Theme, View, WhatIf,
+    AttentionPart, Basis, Camera, ColourMap, Dialog, Difference, Image, KeyOrder, Mode, Numbers, Overlay, Range,
+    Reduction, Tab, Theme, View, WhatIf,
 };
 pub use waker::Waker;
 

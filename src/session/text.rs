@@ -275,6 +275,7 @@ impl fmt::Display for ViewChange {
         match self {
             Self::Mode(mode) => write!(f, "mode {mode}"),
             Self::Image(image) => write!(f, "image {image}"),
+            Self::Basis(basis) => write!(f, "basis {basis}"),
             Self::Split(at) => write!(f, "split {at}"),
             Self::Flick(side) => write!(f, "flick {side}"),
             Self::Reduction(reduction) => write!(f, "reduction {reduction}"),
@@ -310,6 +311,7 @@ impl FromStr for ViewChange {
         Ok(match word {
             "mode" => Self::Mode(rest.parse()?),
             "image" => Self::Image(rest.parse()?),
+            "basis" => Self::Basis(rest.parse()?),
             "split" => Self::Split(number(rest)?),
             "flick" => Self::Flick(rest.parse()?),
             "reduction" => Self::Reduction(rest.parse()?),

@@ -26,6 +26,14 @@ words! {
 }
 
 words! {
+    /// Which of the subject's two results is shown.
+    Basis {
+        #[default] Accumulated = "accumulated", "On its own previous result, as in a real frame";
+        Isolated = "isolated", "On the reference's inputs, so that one bad kernel shows alone";
+    }
+}
+
+words! {
     /// How a token's channels become one value or colour.
     Reduction {
         #[default] Channel = "channel", "One channel";
@@ -180,6 +188,8 @@ pub struct View {
     pub mode: Mode,
     /// Which image it is about.
     pub image: Image,
+    /// Which of the subject's two results is shown.
+    pub basis: Basis,
     /// The divider of [`Mode::Split`], as a share of the canvas' width.
     pub split: f32,
     /// In [`Mode::Flick`], and while the flick key is held in any mode: the side shown now.
@@ -221,6 +231,7 @@ impl Default for View {
         Self {
             mode: Mode::default(),
             image: Image::default(),
+            basis: Basis::default(),
             split: 0.5,
             flick: Side::Subject,
             reduction: Reduction::default(),
