@@ -18,31 +18,30 @@ uint word_at(uint token, uint word) {
 
 // The query's channels become the left operands: the weights of the last block have taken their place.
 void load_query(uint query) {
-    for (uint w = 0u; w < 8u; w++) {
+    [[dont_unroll]] for (uint w = 0u; w < 8u; w++) {
         uint word = word_at(query, w);
-        for (uint b = 0u; b < 4u; b++) set_left(4u * w + b, byte_of(word, b));
+        [[dont_unroll]] for (uint b = 0u; b < 4u; b++) set_left(4u * w + b, byte_of(word, b));
     }
 }
+
+uint no_prior(uint pair) { return 0u; }
 
 void main() {
     uint lane = gl_LocalInvocationID.x, head = gl_WorkGroupID.y;
     uint query = (push.first + gl_WorkGroupID.x) * KEYS + lane, total = 0u;
-    for (uint c = 0u; c < HEAD; c++) attended[c] = 0u;
+    [[dont_unroll]] for (uint c = 0u; c < HEAD; c++) attended[c] = 0u;
     for (uint block = 0u; block < push.padded; block += KEYS) {
         barrier();
-        for (uint w = 0u; w < 8u; w++) stage(lane, w, word_at(block + lane, 8u + w));
+        [[dont_unroll]] for (uint w = 0u; w < 8u; w++) stage(lane, w, word_at(block + lane, 8u + w));
         load_query(query);
         barrier();
-        for (uint pair = 0u; pair < KEYS / 2u; pair++) {
-            uint low = exp_weight_vit(score(2u * pair, 0u)), high = exp_weight_vit(score(2u * pair + 1u, 0u));
-            set_exponentials(pair, low, high);
-        }
+        SCORE_KEYS(no_prior, exp_weight_vit)
         total = half_add(total, tree());
         barrier();
-        for (uint w = 0u; w < 8u; w++) stage(lane, w, word_at(block + lane, 16u + w));
+        [[dont_unroll]] for (uint w = 0u; w < 8u; w++) stage(lane, w, word_at(block + lane, 16u + w));
         barrier();
-        for (uint group = 0u; group < KEYS / FDPA_GROUP_FP8; group++) {
-            for (uint i = 0u; i < FDPA_GROUP_FP8; i++) set_left(i, publish(exponential(group * FDPA_GROUP_FP8 + i)));
+        [[dont_unroll]] for (uint group = 0u; group < KEYS / FDPA_GROUP_FP8; group++) {
+            [[dont_unroll]] for (uint i = 0u; i < FDPA_GROUP_FP8; i++) set_left(i, publish(exponential(group * FDPA_GROUP_FP8 + i)));
             weigh(group);
         }
     }
@@ -52,9 +51,9 @@ void main() {
         total = half_add(total, half_from_single(excess) ^ HALF_SIGN);
     }
     uint reciprocal = half_reciprocal(total);
-    for (uint w = 0u; w < 8u; w++) {
+    [[dont_unroll]] for (uint w = 0u; w < 8u; w++) {
         uint word = 0u;
-        for (uint b = 0u; b < 4u; b++) word |= publish(half_mul(attended[4u * w + b], reciprocal)) << (8u * b);
+        [[dont_unroll]] for (uint b = 0u; b < 4u; b++) word |= publish(half_mul(attended[4u * w + b], reciprocal)) << (8u * b);
         output_codes[(query * push.heads + head) * 8u + w] = word;
     }
 }

@@ -22,10 +22,10 @@ uint channel(uint c) { return half_of(vector[c / 2u], c % 2u); }
 
 uint square_sum() {
     uint r[16];
-    [[unroll]] for (uint c = 0u; c < 16u; c++)
+    [[dont_unroll]] for (uint c = 0u; c < 16u; c++)
         r[c] = half_fma(channel(c), channel(c), half_mul(channel(c + 16u), channel(c + 16u)));
-    [[unroll]] for (uint stride = 8u; stride > 0u; stride /= 2u)
-        [[unroll]] for (uint c = 0u; c < stride; c++) r[c] = half_add(r[c], r[c + stride]);
+    [[dont_unroll]] for (uint stride = 8u; stride > 0u; stride /= 2u)
+        [[dont_unroll]] for (uint c = 0u; c < stride; c++) r[c] = half_add(r[c], r[c + stride]);
     return r[0];
 }
 
@@ -38,7 +38,7 @@ void main() {
         uint length = part < 2u ? half_reciprocal_sqrt(square_sum()) : 0u;
         for (uint w = 0u; w < HEAD / 4u; w++) {
             uint word = 0u;
-            [[unroll]] for (uint b = 0u; b < 4u; b++) {
+            [[dont_unroll]] for (uint b = 0u; b < 4u; b++) {
                 uint h = channel(4u * w + b);
                 if (part < 2u) h = half_mul(h, length);
                 if (part == 0u && VIT) h = half_mul(h, SQRT_HEAD);

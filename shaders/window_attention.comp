@@ -38,39 +38,36 @@ uint word_at(uint at_token, uint word) {
     return at_token == OUTSIDE ? 0u : codes[(at_token * push.heads + gl_WorkGroupID.y) * 24u + word];
 }
 
+// Two priors of this invocation's query.
+uint prior_word(uint pair) {
+    return priors[(gl_WorkGroupID.y * KEYS + physical(gl_LocalInvocationID.x)) * (KEYS / 2u) + pair];
+}
+
 void main() {
     uint lane = gl_LocalInvocationID.x, head = gl_WorkGroupID.y;
     uint key_token = token(natural(lane)), query_token = token(lane);
-    for (uint w = 0u; w < 8u; w++) stage(lane, w, word_at(key_token, 8u + w));
-    for (uint w = 0u; w < 8u; w++) {
+    [[dont_unroll]] for (uint w = 0u; w < 8u; w++) stage(lane, w, word_at(key_token, 8u + w));
+    [[dont_unroll]] for (uint w = 0u; w < 8u; w++) {
         uint word = word_at(query_token, w);
-        for (uint b = 0u; b < 4u; b++) set_left(4u * w + b, byte_of(word, b));
+        [[dont_unroll]] for (uint b = 0u; b < 4u; b++) set_left(4u * w + b, byte_of(word, b));
     }
     barrier();
     bool inside = query_token != OUTSIDE;
-    uint prior = (head * KEYS + physical(lane)) * (KEYS / 2u);
-    if (inside) {
-        for (uint pair = 0u; pair < KEYS / 2u; pair++) {
-            uint word = priors[prior + pair];
-            uint low = exp_weight(score(2u * pair, half_of(word, 0u)));
-            uint high = exp_weight(score(2u * pair + 1u, half_of(word, 1u)));
-            set_exponentials(pair, low, high);
-        }
-    }
+    if (inside) SCORE_KEYS(prior_word, exp_weight)
     barrier();
-    for (uint w = 0u; w < 8u; w++) stage(lane, w, word_at(key_token, 16u + w));
+    [[dont_unroll]] for (uint w = 0u; w < 8u; w++) stage(lane, w, word_at(key_token, 16u + w));
     barrier();
     if (!inside) return;
     uint reciprocal = half_reciprocal(tree());
-    for (uint c = 0u; c < HEAD; c++) attended[c] = 0u;
-    for (uint group = 0u; group < KEYS / FDPA_GROUP_FP8; group++) {
-        for (uint i = 0u; i < FDPA_GROUP_FP8; i++)
+    [[dont_unroll]] for (uint c = 0u; c < HEAD; c++) attended[c] = 0u;
+    [[dont_unroll]] for (uint group = 0u; group < KEYS / FDPA_GROUP_FP8; group++) {
+        [[dont_unroll]] for (uint i = 0u; i < FDPA_GROUP_FP8; i++)
             set_left(i, publish(half_mul(exponential(group * FDPA_GROUP_FP8 + i), reciprocal)));
         weigh(group);
     }
-    for (uint w = 0u; w < 8u; w++) {
+    [[dont_unroll]] for (uint w = 0u; w < 8u; w++) {
         uint word = 0u;
-        for (uint b = 0u; b < 4u; b++) word |= publish(attended[4u * w + b]) << (8u * b);
+        [[dont_unroll]] for (uint b = 0u; b < 4u; b++) word |= publish(attended[4u * w + b]) << (8u * b);
         output_codes[(query_token * push.heads + head) * 8u + w] = word;
     }
 }

@@ -25,7 +25,7 @@ void set_left(uint index, uint code) {
 
 // Decodes four channels of the key or value that this invocation stages.
 void stage(uint key, uint word, uint codes) {
-    for (uint b = 0u; b < 4u; b++) {
+    [[dont_unroll]] for (uint b = 0u; b < 4u; b++) {
         uint at = key * HEAD + 4u * word + b;
         staged_value[at] = e4m3_value(byte_of(codes, b));
         staged_power[at] = fdpa_power(byte_of(codes, b));
@@ -36,13 +36,13 @@ void stage(uint key, uint word, uint codes) {
 uint fdpa(uint left, uint at, uint stride, uint accumulator) {
     if (!half_is_finite(accumulator)) return accumulator;
     precise float powers = 0.0;
-    [[unroll]] for (uint i = 0u; i < FDPA_GROUP_FP8; i++)
+    for (uint i = 0u; i < FDPA_GROUP_FP8; i++)
         powers += left_power[left + i] * staged_power[at + i * stride];
     int shared_exponent = shared_exponent(powers, accumulator);
     float scale = power_of_two(FDPA_FRACTION_FP8 - shared_exponent);
     precise float own = half_value(accumulator) * scale;
     precise float units = trunc(own);
-    [[unroll]] for (uint i = 0u; i < FDPA_GROUP_FP8; i++) {
+    for (uint i = 0u; i < FDPA_GROUP_FP8; i++) {
         precise float product = left_value[left + i] * staged_value[at + i * stride];
         precise float scaled = product * scale;
         units += trunc(scaled);
@@ -50,34 +50,40 @@ uint fdpa(uint left, uint at, uint stride, uint accumulator) {
     return half_from_units(int(units), shared_exponent - FDPA_FRACTION_FP8);
 }
 
-// The score of one staged key, on a prior.
-uint score(uint key, uint prior) {
-    uint first = fdpa(0u, key * HEAD, 1u, prior);
-    return fdpa(FDPA_GROUP_FP8, key * HEAD + FDPA_GROUP_FP8, 1u, first);
-}
+// Exponentials of all staged keys. Functions are inlined wherever they are called: one call in a loop keeps the code
+// small, and its compilation short.
+#define SCORE_KEYS(PRIOR_WORD, EXP_WEIGHT)                                                              \
+    [[dont_unroll]] for (uint key = 0u; key < KEYS; key++) {                                                            \
+        uint h = half_of(PRIOR_WORD(key / 2u), key % 2u);                                               \
+        [[dont_unroll]] for (uint group = 0u; group < HEAD; group += FDPA_GROUP_FP8) h = fdpa(group, key * HEAD + group, 1u, h); \
+        set_exponential(key, EXP_WEIGHT(h));                                                            \
+    }
 
-void set_exponentials(uint pair, uint low, uint high) {
-    exponentials[pair * KEYS + gl_LocalInvocationID.x] = low | high << 16;
+void set_exponential(uint key, uint h) {
+    uint at = key / 2u * KEYS + gl_LocalInvocationID.x;
+    exponentials[at] = key % 2u == 0u ? h : exponentials[at] | h << 16;
 }
 uint exponential(uint key) { return half_of(exponentials[key / 2u * KEYS + gl_LocalInvocationID.x], key % 2u); }
 
-// The sum of the 64 exponentials in the fixed order.
+// The sum of the 64 exponentials in the fixed order: lanes of 8 keys, even and odd lanes chained apart.
 uint tree() {
-    uint lanes[8];
-    for (uint g = 0u; g < 8u; g++) {
-        uint sum = half_add(exponential(g), exponential(g + 8u));
-        for (uint j = 1u; j < 4u; j++)
-            sum = half_add(sum, half_add(exponential(g + 16u * j), exponential(g + 16u * j + 8u)));
-        lanes[g] = sum;
+    uint chains[2] = uint[2](0u, 0u);
+    [[dont_unroll]] for (uint g = 0u; g < 8u; g++) {
+        uint lane = 0u;
+        [[dont_unroll]] for (uint j = 0u; j < 4u; j++) {
+            uint pair = half_add(exponential(g + 16u * j), exponential(g + 16u * j + 8u));
+            lane = j == 0u ? pair : half_add(lane, pair);
+        }
+        uint chained = g < 2u ? lane : half_add(g % 2u == 0u ? chains[0] : chains[1], lane);
+        if (g % 2u == 0u) chains[0] = chained;
+        else chains[1] = chained;
     }
-    uint even = half_add(half_add(half_add(lanes[0], lanes[2]), lanes[4]), lanes[6]);
-    uint odd = half_add(half_add(half_add(lanes[1], lanes[3]), lanes[5]), lanes[7]);
-    return half_add(even, odd);
+    return half_add(chains[0], chains[1]);
 }
 
 // Adds 16 weighted values to every channel; the weights are the left operands.
 void weigh(uint group) {
-    for (uint c = 0u; c < HEAD; c++)
+    [[dont_unroll]] for (uint c = 0u; c < HEAD; c++)
         attended[c] = fdpa(0u, group * FDPA_GROUP_FP8 * HEAD + c, HEAD, attended[c]);
 }
 
