@@ -13,11 +13,19 @@
 #define GLOBAL_ATTENTION_PUSH uint first; uint tokens; uint padded; uint heads;
 #define POOL_PUSH uint first; uint words; uint width; uint channels; uint above_width; uint above_height;
 #define MERGE_PUSH uint first; uint words; uint width; uint channels; uint low_width;
+#define COMPARE_PUSH uint first; uint words; uint channels; uint width; uint shift_x; uint shift_y; uint windows; uint positions; uint sentinel;
+#define COLOUR_PUSH uint first; uint tokens; uint channels; uint red; uint green; uint blue; uint low; uint scale; uint reciprocal_channels;
 
 const uint LANES = 0x40u;
 const uint GEMM_ROWS = 0x40u;
 const uint GEMM_COLUMNS = 0x20u;
 const uint GEMM_LANES = 0x80u;
+const uint COMPARE_LANES = 0x100u;
+const uint COLOUR_CHANNEL = 0x0u;
+const uint COLOUR_MEAN = 0x1u;
+const uint COLOUR_MAX = 0x2u;
+const uint COLOUR_L2 = 0x3u;
+const uint COLOUR_RGB = 0x4u;
 const uint ELEMENT_NONE = 0x0u;
 const uint ELEMENT_E4M3 = 0x1u;
 const uint ELEMENT_F16 = 0x2u;

@@ -178,7 +178,8 @@ fn no_float_arithmetic_may_be_contracted() {
         (148, "OpDot"),
     ]);
     let mut problems = Vec::new();
-    for shader in shaders::all() {
+    // The probe looks for what a driver does to unmarked arithmetic.
+    for shader in shaders::all().into_iter().filter(|shader| !shader.name.starts_with("half_probe")) {
         let words = shader.words();
         let all = instructions(&words);
         let marked: BTreeSet<u32> =

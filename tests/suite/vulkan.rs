@@ -3,14 +3,17 @@
 //!
 //! A machine without a device fails these tests, unless `BLOCKSCOPE_NO_VULKAN=1` says that it is meant to have none.
 
-use blockscope::engine::vulkan::Vulkan;
+use blockscope::compare;
+use blockscope::engine::vulkan::colour::{self, PALETTE, Range, Show};
 use blockscope::engine::vulkan::raw::{Device, DeviceOptions, Instance, InstanceOptions};
 use blockscope::engine::vulkan::self_test::SelfTest;
+use blockscope::engine::vulkan::{Vulkan, devices};
 use blockscope::engine::{Control, Engine as _, runner};
 use blockscope::frame::synthetic::features;
-use blockscope::geometry::{Geometry, Size};
-use blockscope::model::synthetic;
+use blockscope::geometry::{Geometry, Phase, Size, WindowGrid};
+use blockscope::model::synthetic::{self, Xorshift};
 use blockscope::plan::{Detail, Plan};
+use blockscope::tensor::{Bytes, Element, Shape, Tensor};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -120,4 +123,159 @@ fn a_cancelled_job_stops_between_submissions_and_the_engine_goes_on() {
     engine.run(&plan.steps[0], &Control::new()).unwrap();
     assert_eq!(engine.read(plan.steps[0].name()).unwrap().digest().to_string(), "546ba0d9a5cbfca1", "features_half");
     silent(&device);
+}
+
+/// Two tensors of one shape: all pairs of special values, equal elsewhere, and noise.
+fn pair(element: Element, size: Size, channels: usize) -> (Tensor, Tensor) {
+    let shape = Shape::new(element, size, channels);
+    let mut random = Xorshift::new(channels as u32 * 77 + element.bytes() as u32);
+    let special: &[u32] = match element {
+        Element::E4m3 => &[0x00, 0x80, 0x7f, 0xff, 0x7e, 0xfe, 0x7d, 0x01, 0x81, 0x38, 0x39],
+        Element::F16 => &[0x0000, 0x8000, 0x7c00, 0xfc00, 0x7e00, 0xfe01, 0x7bff, 0x0001, 0x8001, 0x3c00, 0x3c01],
+        Element::F32 => {
+            &[0, 0x8000_0000, 0x7f80_0000, 0x7fc0_0000, 0x7f7f_ffff, 1, 0x8000_0001, 0x3f80_0000, 0x3f80_0001]
+        }
+    };
+    let width = element.bytes();
+    let mut sides = [Vec::<u8>::new(), Vec::new()];
+    for _ in 0..shape.elements() {
+        let draw = random.draw();
+        let one = if draw & 4 == 0 { special[(draw >> 8) as usize % special.len()] } else { random.draw() };
+        let other = match draw & 3 {
+            0 => special[(draw >> 16) as usize % special.len()],
+            1 => random.draw(),
+            _ => one,
+        };
+        sides[0].extend(&one.to_le_bytes()[..width]);
+        sides[1].extend(&other.to_le_bytes()[..width]);
+    }
+    let [a, b] = sides.map(|bytes| Tensor::new("block-5/x".into(), shape, Bytes::copy(&bytes)).unwrap());
+    (a, b)
+}
+
+#[test]
+fn the_device_compares_as_the_processor_does() {
+    let Some(device) = device() else { return };
+    let mut engine = Vulkan::on(&device).unwrap();
+    let size = Size::new(21, 13);
+    for (element, channels) in [(Element::E4m3, 64), (Element::F16, 96), (Element::F32, 4)] {
+        let (subject, reference) = pair(element, size, channels);
+        for (phase, sentinel) in [(0, None), (1, Some(0x80)), (2, Some(0x00)), (3, Some(0xff))] {
+            let grid = WindowGrid::new(size, Phase(phase));
+            engine.write(subject.clone()).unwrap();
+            engine.write_reference(&reference).unwrap();
+            let found = engine.compare(&subject.name, Some(&grid), sentinel).unwrap().unwrap();
+            let expected = compare::compare_with(&subject, &reference, sentinel);
+            let details = compare::Details::of(&subject, &reference, Some(&grid));
+            let case = format!("{element:?}, phase {phase}, sentinel {sentinel:?}");
+            let classes: Vec<u64> = expected.counts.iter().map(|(_, count)| count).collect();
+            assert_eq!(found.classes.to_vec(), classes, "classes, {case}");
+            assert_eq!(found.differing_bytes, expected.differing_bytes, "bytes, {case}");
+            assert_eq!(found.first, expected.first.map(|first| first.index), "first, {case}");
+            assert_eq!(found.channels, details.attribution.channels, "channels, {case}");
+            let windows = details.attribution.windows.unwrap();
+            assert_eq!(found.windows, windows.windows, "windows, {case}");
+            assert_eq!(found.positions, windows.positions, "positions, {case}");
+            let tokens = engine.differing_tokens(&subject.name).unwrap().unwrap();
+            assert_eq!(tokens, details.attribution.tokens, "tokens, {case}");
+        }
+        engine.write_reference(&subject).unwrap();
+        let same = engine.compare(&subject.name, None, None).unwrap().unwrap();
+        assert_eq!((same.first, same.classes[0]), (None, subject.shape.elements() as u64), "equal tensors");
+        engine.release_reference(&subject.name);
+        assert!(engine.compare(&subject.name, None, None).unwrap().is_none(), "no reference");
+    }
+    silent(&device);
+}
+
+#[test]
+fn the_device_paints_what_the_processor_would() {
+    let Some(device) = device() else { return };
+    let mut engine = Vulkan::on(&device).unwrap();
+    let palette: [[u8; 4]; PALETTE] = std::array::from_fn(|i| [i as u8, (i / 2) as u8, (i >> 8) as u8 * 255, 255]);
+    for (element, channels) in [(Element::E4m3, 32), (Element::F16, 96), (Element::F32, 4)] {
+        let (_, tensor) = pair(element, Size::new(21, 13), channels);
+        engine.write(tensor.clone()).unwrap();
+        for show in [Show::Channel(3), Show::Mean, Show::MaxAbs, Show::Length, Show::Rgb([2, 0, 1])] {
+            let fixed = Range { low: -2.0, high: 3.5 };
+            let picture = engine.picture(&tensor.name, show, Some(fixed), &palette).unwrap().unwrap();
+            assert_eq!(picture.size, tensor.shape.size);
+            for (token, &pixel) in picture.pixels.iter().enumerate() {
+                let step = |show| fixed.step(colour::value(&tensor, token, show));
+                let expected = match show {
+                    Show::Rgb(all) => {
+                        let [r, g, b] = all.map(|c| step(Show::Channel(c)).min(255) as u8);
+                        [r, g, b, 255]
+                    }
+                    _ => palette[step(show)],
+                };
+                // A square root may be an ulp off, and so may its step be.
+                let near = show == Show::Length && pixel[0].abs_diff(expected[0]) <= 1;
+                assert!(
+                    pixel == expected || near,
+                    "{element:?} {show:?} token {token}: {pixel:?}, expected {expected:?}"
+                );
+            }
+            let free = engine.picture(&tensor.name, show, None, &palette).unwrap().unwrap();
+            if let Show::Channel(_) | Show::MaxAbs = show {
+                let values =
+                    (0..tensor.shape.tokens()).map(|t| colour::value(&tensor, t, show)).filter(|x| x.is_finite());
+                let (low, high) = values.fold((f32::MAX, f32::MIN), |(l, h), x| (l.min(x), h.max(x)));
+                assert_eq!((free.range.low, free.range.high), (low, high), "{element:?} {show:?}");
+            }
+        }
+        assert!(engine.picture(&tensor.name, Show::Channel(channels), None, &palette).unwrap().is_none(), "no channel");
+    }
+    silent(&device);
+}
+
+#[test]
+fn devices_are_listed_with_what_they_do_to_halves() {
+    if device().is_none() {
+        return;
+    }
+    let options = InstanceOptions { validation: true, ..InstanceOptions::default() };
+    for report in devices::list(&options, false).unwrap() {
+        println!("{}: {:?}", report.info.line(), report.probe);
+        assert!(report.error.is_none(), "{:?}", report.error);
+        let probe = report.probe.unwrap();
+        assert!(!probe.contracts_precise, "NoContraction is obeyed");
+        assert!(probe.adds_to_nearest, "singles round to nearest, as the kernels need");
+        if report.info.name.contains("llvmpipe") && report.info.driver.contains("Mesa 22.") {
+            assert!(probe.folds_pack || probe.folds_cast == Some(true), "this Mesa is known to fold: {probe:?}");
+        }
+        assert!(
+            report.kernels.iter().filter(|kernel| kernel.lacks.is_none()).count() >= 8,
+            "base kernels run everywhere"
+        );
+        let json = serde_json::to_value(&report).unwrap();
+        assert_eq!(json["info"]["name"], report.info.name.as_str());
+    }
+}
+
+#[test]
+fn a_budget_is_respected_with_a_message_that_names_the_tensor() {
+    if device().is_none() {
+        return;
+    }
+    let instance = Instance::new(&InstanceOptions::default()).unwrap();
+    let options = DeviceOptions { budget: Some(80 << 20), ..DeviceOptions::default() };
+    let device = Device::open(&instance, &options).unwrap();
+    let mut engine = Vulkan::on(&device).unwrap();
+    let (big, _) = pair(Element::E4m3, Size::new(512, 512), 64);
+    engine.write(big.clone()).unwrap();
+    let mut second = big;
+    second.name = "block-6/x".into();
+    let held = device.held();
+    let error = engine.write_reference(&second).and_then(|()| engine.write(second.clone())).unwrap_err().to_string();
+    assert!(error.contains("block-6/x") && error.contains("--vram"), "{error}");
+    assert!(device.held() <= 80 << 20, "held {held}");
+}
+
+#[test]
+fn unknown_devices_and_changed_rules_are_refused_in_words() {
+    let Some(device) = device() else { return };
+    let options = DeviceOptions { wanted: Some("no such card".to_owned()), ..DeviceOptions::default() };
+    let error = Vulkan::open(&options).unwrap_err().to_string();
+    assert!(error.contains("no such card") && error.contains(&device.info().name), "{error}");
 }

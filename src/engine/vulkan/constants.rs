@@ -14,6 +14,19 @@ pub(crate) const GEMM_COLUMNS: u32 = 32;
 /// Invocations of the base GEMM: 4 x 4 results each.
 pub(crate) const GEMM_LANES: u32 = GEMM_ROWS * GEMM_COLUMNS / 16;
 
+/// Invocations of a workgroup of the comparison.
+pub(crate) const COMPARE_LANES: u32 = 256;
+/// Colour modes, as specialization constants: one channel.
+pub(crate) const COLOUR_CHANNEL: u32 = 0;
+/// The mean of all channels.
+pub(crate) const COLOUR_MEAN: u32 = 1;
+/// The largest magnitude.
+pub(crate) const COLOUR_MAX: u32 = 2;
+/// The Euclidean length.
+pub(crate) const COLOUR_L2: u32 = 3;
+/// Three channels as red, green and blue.
+pub(crate) const COLOUR_RGB: u32 = 4;
+
 /// No tensor, as a specialization constant.
 pub(crate) const ELEMENT_NONE: u32 = 0;
 /// E4M3 codes.
@@ -87,6 +100,15 @@ push_constants! {
     /// `merge`.
     MergePush, "MERGE_PUSH" { words, width, channels, low_width }
 }
+push_constants! {
+    /// `compare`: the tensor's words, the window grid where there is one (0 windows in a row without), where the
+    /// positions begin behind the windows, and the sentinel byte (above 255 without).
+    ComparePush, "COMPARE_PUSH" { words, channels, width, shift_x, shift_y, windows, positions, sentinel }
+}
+push_constants! {
+    /// `colour`: channels to show, and the range of values as the bits of singles: its low end, and steps per value.
+    ColourPush, "COLOUR_PUSH" { tokens, channels, red, green, blue, low, scale, reciprocal_channels }
+}
 
 /// The text of `shaders/include/constants.glsl`.
 pub fn glsl() -> String {
@@ -105,6 +127,8 @@ pub fn glsl() -> String {
         GlobalAttentionPush::DEFINE,
         PoolPush::DEFINE,
         MergePush::DEFINE,
+        ComparePush::DEFINE,
+        ColourPush::DEFINE,
     ] {
         writeln!(text, "{}", define.trim_end()).expect("strings take everything");
     }
@@ -116,6 +140,12 @@ pub fn glsl() -> String {
         ("GEMM_ROWS", GEMM_ROWS),
         ("GEMM_COLUMNS", GEMM_COLUMNS),
         ("GEMM_LANES", GEMM_LANES),
+        ("COMPARE_LANES", COMPARE_LANES),
+        ("COLOUR_CHANNEL", COLOUR_CHANNEL),
+        ("COLOUR_MEAN", COLOUR_MEAN),
+        ("COLOUR_MAX", COLOUR_MAX),
+        ("COLOUR_L2", COLOUR_L2),
+        ("COLOUR_RGB", COLOUR_RGB),
         ("ELEMENT_NONE", ELEMENT_NONE),
         ("ELEMENT_E4M3", ELEMENT_E4M3),
         ("ELEMENT_F16", ELEMENT_F16),

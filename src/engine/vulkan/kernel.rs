@@ -141,6 +141,11 @@ pub(crate) fn dispatches(
     }
 }
 
+/// The words of all ops: the names of their base kernels.
+pub(crate) fn base_words() -> [&'static str; 8] {
+    ["convert", "gemm", "gemm_half", "normalize", "window_attention", "global_attention", "pool", "merge"]
+}
+
 /// The base kernel of every op.
 fn base(op: &Op, binder: &mut Binder<'_>) -> Result<Vec<Dispatch>, VulkanError> {
     match op {

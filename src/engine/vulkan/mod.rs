@@ -10,8 +10,11 @@
 //! * A device that fails ends the job with an error, never the program.
 
 pub mod cases;
+pub mod colour;
+mod comparing;
 pub mod constants;
 mod convert;
+pub mod devices;
 mod gemm;
 mod gemm_fast;
 mod gemm_half;
@@ -20,6 +23,7 @@ mod kernel;
 mod merge;
 mod normalize;
 mod pool;
+pub mod probe;
 pub mod raw;
 mod runner;
 pub mod self_test;
@@ -27,6 +31,8 @@ pub mod shaders;
 mod store;
 mod window_attention;
 mod window_attention_fast;
+
+pub use comparing::{CLASSES, DeviceComparison};
 
 use super::{Control, Engine, EngineError, EngineInfo, StepReport};
 use crate::model::Model;

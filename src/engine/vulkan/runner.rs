@@ -1,7 +1,7 @@
 //! Runs dispatches: pipelines by shader and specialization, long work cut into short submissions, times per step.
 
 use super::kernel::Dispatch;
-use super::raw::{Device, Pipeline, PipelineOptions, Recorder, VulkanError};
+use super::raw::{Device, Pipeline, PipelineOptions, Recorder, Slice, VulkanError};
 use crate::engine::Control;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -109,6 +109,11 @@ impl Runner {
             }
         }
         Ok(())
+    }
+
+    /// Records the filling of a buffer with a word.
+    pub(crate) fn fill(&mut self, slice: &Slice, word: u32) -> Result<(), VulkanError> {
+        self.recorder.fill(slice, word)
     }
 
     /// Forgets what was recorded: the device failed on the way.

@@ -55,6 +55,10 @@ pub(crate) static WINDOW_ATTENTION: Shader = shader!("window_attention", 3, c::W
 pub(crate) static GLOBAL_ATTENTION: Shader = shader!("global_attention", 2, c::GlobalAttentionPush::BYTES);
 pub(crate) static POOL: Shader = shader!("pool", 2, c::PoolPush::BYTES);
 pub(crate) static MERGE: Shader = shader!("merge", 6, c::MergePush::BYTES);
+pub(crate) static COMPARE: Shader = shader!("compare", 6, c::ComparePush::BYTES);
+pub(crate) static COLOUR: Shader = shader!("colour", 4, c::ColourPush::BYTES);
+pub(crate) static HALF_PROBE: Shader = shader!("half_probe", 2, 0);
+pub(crate) static HALF_PROBE_F16: Shader = shader!("half_probe_f16", 2, 0);
 
 /// The tiles of the fast GEMM: where rounding toward zero can be asked for, and anywhere.
 pub(crate) static GEMM_FAST: [Shader; 6] = [
@@ -79,5 +83,6 @@ pub(crate) static FUSED_ATTENTION: [Shader; 2] = [
 /// Every shader; a test demands that they are the files of `shaders/`, and compiles each anew.
 pub fn all() -> Vec<&'static Shader> {
     let base = [&CONVERT, &GEMM, &GEMM_HALF, &NORMALIZE, &WINDOW_ATTENTION, &GLOBAL_ATTENTION, &POOL, &MERGE];
-    base.into_iter().chain(&GEMM_FAST).chain(&WINDOW_ATTENTION_FAST).chain(&FUSED_ATTENTION).collect()
+    let beside = [&COMPARE, &COLOUR, &HALF_PROBE, &HALF_PROBE_F16];
+    base.into_iter().chain(beside).chain(&GEMM_FAST).chain(&WINDOW_ATTENTION_FAST).chain(&FUSED_ATTENTION).collect()
 }

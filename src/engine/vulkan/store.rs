@@ -1,7 +1,8 @@
 //! What lies on the device: tensors by name, weights and tables by key, and the staging buffers between.
 
 use super::raw::{Buffer, Device, Place, Recorder, Slice, VulkanError};
-use crate::tensor::{Bytes, Shape, Tensor, TensorName};
+use crate::geometry::Size;
+use crate::tensor::{Bytes, Element, Shape, Tensor, TensorName};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -74,6 +75,13 @@ impl Store {
         Ok(buffer.whole())
     }
 
+    /// Small bytes that change from time to time, uploaded anew each time.
+    pub(crate) fn table(&mut self, name: &str, bytes: &[u8]) -> Result<Slice, VulkanError> {
+        let slice = self.scratch(name, bytes.len().div_ceil(4))?;
+        self.fill(&slice.buffer, bytes)?;
+        Ok(slice)
+    }
+
     /// Uploads a tensor.
     pub(crate) fn write(&mut self, tensor: &Tensor) -> Result<(), VulkanError> {
         let buffer = self.output(&tensor.name, tensor.shape)?.buffer;
@@ -132,6 +140,18 @@ impl Store {
             chunk.copy_from_slice(&staging.mapped()[..chunk.len()]);
         }
         Ok(())
+    }
+
+    /// A buffer of words that kernels beside the plan use.
+    pub(crate) fn scratch(&mut self, name: &str, words: usize) -> Result<Slice, VulkanError> {
+        self.output(&name.into(), Shape::new(Element::F32, Size::new(words, 1), 1))
+    }
+
+    /// Reads the first words of a slice.
+    pub(crate) fn words(&mut self, from: &Slice, count: usize) -> Result<Vec<u32>, VulkanError> {
+        let mut words = vec![0_u32; count];
+        self.fetch(from, bytemuck::cast_slice_mut(&mut words))?;
+        Ok(words)
     }
 
     /// Bytes of tensors held.
