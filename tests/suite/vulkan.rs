@@ -220,7 +220,8 @@ fn the_device_paints_what_the_processor_would() {
             if let Show::Channel(_) | Show::MaxAbs = show {
                 let values =
                     (0..tensor.shape.tokens()).map(|t| colour::value(&tensor, t, show)).filter(|x| x.is_finite());
-                let (low, high) = values.fold((f32::MAX, f32::MIN), |(l, h), x| (l.min(x), h.max(x)));
+                let ends = values.map(|x| (x, x)).reduce(|(l, h), (x, _)| (l.min(x), h.max(x)));
+                let (low, high) = ends.unwrap_or_default();
                 assert_eq!((free.range.low, free.range.high), (low, high), "{element:?} {show:?}");
             }
         }
@@ -241,13 +242,8 @@ fn devices_are_listed_with_what_they_do_to_halves() {
         let probe = report.probe.unwrap();
         assert!(!probe.contracts_precise, "NoContraction is obeyed");
         assert!(probe.adds_to_nearest, "singles round to nearest, as the kernels need");
-        if report.info.name.contains("llvmpipe") && report.info.driver.contains("Mesa 22.") {
-            assert!(probe.folds_pack || probe.folds_cast == Some(true), "this Mesa is known to fold: {probe:?}");
-        }
-        assert!(
-            report.kernels.iter().filter(|kernel| kernel.lacks.is_none()).count() >= 8,
-            "base kernels run everywhere"
-        );
+        let runs = report.kernels.iter().filter(|kernel| kernel.lacks.is_none()).count();
+        assert!(runs >= 8, "base kernels run everywhere");
         let json = serde_json::to_value(&report).unwrap();
         assert_eq!(json["info"]["name"], report.info.name.as_str());
     }
@@ -259,7 +255,7 @@ fn a_budget_is_respected_with_a_message_that_names_the_tensor() {
         return;
     }
     let instance = Instance::new(&InstanceOptions::default()).unwrap();
-    let options = DeviceOptions { budget: Some(80 << 20), ..DeviceOptions::default() };
+    let options = DeviceOptions { budget: Some(60 << 20), ..DeviceOptions::default() };
     let device = Device::open(&instance, &options).unwrap();
     let mut engine = Vulkan::on(&device).unwrap();
     let (big, _) = pair(Element::E4m3, Size::new(512, 512), 64);
@@ -269,7 +265,7 @@ fn a_budget_is_respected_with_a_message_that_names_the_tensor() {
     let held = device.held();
     let error = engine.write_reference(&second).and_then(|()| engine.write(second.clone())).unwrap_err().to_string();
     assert!(error.contains("block-6/x") && error.contains("--vram"), "{error}");
-    assert!(device.held() <= 80 << 20, "held {held}");
+    assert!(device.held() <= 60 << 20, "held {held}");
 }
 
 #[test]

@@ -16,6 +16,10 @@ pub struct HalfProbe {
     pub folds_pack: bool,
     /// The same inside an expression, `unpack(pack(a * b)) - c`.
     pub folds_pack_in_expression: bool,
+    /// `OpQuantizeToF16` gives back x.
+    pub folds_quantize: bool,
+    /// The same inside an expression.
+    pub folds_quantize_in_expression: bool,
     /// `float(float16_t(x))` gives back x; absent without f16 in shaders.
     pub folds_cast: Option<bool>,
     /// The same inside an expression.
@@ -104,6 +108,8 @@ impl HalfProbe {
         Ok(Self {
             folds_pack: value(core[0]) == BETWEEN,
             folds_pack_in_expression: value(core[1]) != 0.0,
+            folds_quantize: value(core[12]) == BETWEEN,
+            folds_quantize_in_expression: value(core[13]) != 0.0,
             folds_cast: f16.map(|f| value(f[0]) == BETWEEN),
             folds_cast_in_expression: f16.map(|f| value(f[1]) != 0.0),
             flushes_packed_subnormals: low(core[2]) == 0,
@@ -127,6 +133,8 @@ impl HalfProbe {
         let all = [
             (self.folds_pack, "folds unpack(pack(x))"),
             (self.folds_pack_in_expression, "folds unpack(pack(x)) in expressions"),
+            (self.folds_quantize, "folds OpQuantizeToF16"),
+            (self.folds_quantize_in_expression, "folds OpQuantizeToF16 in expressions"),
             (self.folds_cast == yes, "folds f32(f16(x))"),
             (self.folds_cast_in_expression == yes, "folds f32(f16(x)) in expressions"),
             (self.flushes_packed_subnormals, "flushes subnormal halves when packing"),
