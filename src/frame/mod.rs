@@ -4,7 +4,17 @@
 //! * Features are f32 `[field][16]`; lanes as in the capture format's table.
 //! * Outside the valid rectangle the source coordinate is mirrored; the noise keeps the padded coordinate.
 
+mod compose;
+mod conditions;
+pub mod input;
+mod picture;
 pub mod synthetic;
+
+pub use compose::{Blend, Composed, compose, truncate};
+pub use conditions::Conditions;
+pub use input::{Input, InputError};
+pub(crate) use picture::pfm;
+pub use picture::{Picture, PictureError, encode};
 
 use crate::numerics::f16;
 

@@ -5,6 +5,7 @@
 //! * The bytes never change after construction; clones share them.
 
 mod digest;
+pub mod npy;
 mod storage;
 
 pub use digest::{Digest, run_digest};
