@@ -42,7 +42,7 @@ pub struct Sources<'a> {
 
 impl<'a> Sources<'a> {
     /// An input tensor; callers check first that it is there.
-    fn tensor(&self, name: &TensorName) -> &'a Tensor {
+    pub(crate) fn tensor(&self, name: &TensorName) -> &'a Tensor {
         self.tensors.get(name).unwrap_or_else(|| panic!("input {name} was checked to be there"))
     }
 }
@@ -76,10 +76,7 @@ pub fn run_rows(
     rows: &[usize],
     control: &Control,
 ) -> Result<Vec<(TensorName, Vec<u8>)>, EngineError> {
-    if let Some(&missing) = step.op.inputs().iter().find(|name| !sources.tensors.contains_key(**name)) {
-        let (engine, tensor) = ("reference".to_owned(), missing.clone());
-        return Err(EngineError::MissingTensor { engine, step: step.name().clone(), tensor });
-    }
+    check_inputs("reference", step, sources)?;
     let kernel = kernel(step, sources);
     let products = step.op.products(sources.plan) / sources.plan.shape(step.name()).tokens().max(1) as u64;
     let tiles: Vec<Vec<Vec<u8>>> = rows
@@ -98,6 +95,15 @@ pub fn run_rows(
         (name.clone(), bytes)
     });
     Ok(joined.collect())
+}
+
+/// Refuses a step whose inputs are not all there.
+pub(crate) fn check_inputs(engine: &str, step: &Step, sources: Sources<'_>) -> Result<(), EngineError> {
+    let Some(&missing) = step.op.inputs().iter().find(|name| !sources.tensors.contains_key(**name)) else {
+        return Ok(());
+    };
+    let (engine, tensor) = (engine.to_owned(), missing.clone());
+    Err(EngineError::MissingTensor { engine, step: step.name().clone(), tensor })
 }
 
 /// The engine over [`run_rows`]: every row of every step.
