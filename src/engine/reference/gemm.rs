@@ -1,30 +1,29 @@
 //! FP8 matrix product: seed, groups of 16 in K order, partitions added by half adds, activation, publication.
 
+use super::rules::{self, Epilogue, Operands, Sum};
 use super::{Kernel, Sources};
+use crate::numerics::rules::{Carry, Dot, Publication, SeedRule};
 use crate::numerics::{Rules, e4m3, f16, fdpa, float16, silu};
 use crate::plan::ops::{Activation, Gemm};
 use crate::tensor::{Element, Tensor};
 
-pub(super) fn kernel<'a>(op: &'a Gemm, _rules: &'a Rules, sources: Sources<'a>) -> Kernel<'a> {
+pub(super) fn kernel<'a>(op: &'a Gemm, rules: &'a Rules, sources: Sources<'a>) -> Kernel<'a> {
     let input = sources.tensor(&op.input);
-    let weights = sources.model.matrix(op.weights);
     // Experts with a shared input are stored as several matrices and multiplied as one.
-    let parts = weights.groups / op.groups;
-    let columns: Vec<Vec<u8>> = (0..op.groups * op.n).map(|n| weights.column(n / weights.n, n % weights.n)).collect();
-    debug_assert_eq!(parts * weights.n, op.n, "columns of one group");
+    let columns = rules::columns(sources.model, op.weights, rules.weights);
+    debug_assert_eq!(columns.len(), op.groups * op.n, "columns of all groups");
     let seed = op.seed.as_ref().map(|seed| (sources.tensor(&seed.residual), sources.model.halves(seed.scale)));
     Box::new(move |rows| {
         let (mut published, mut raw) = (Vec::new(), Vec::new());
         for &row in rows {
+            let input = rules::read_codes(input.row(row), rules.reads);
             for (n, column) in columns.iter().enumerate() {
                 let group = n / op.n;
-                let a = &input.row(row)[group * op.k..][..op.k];
-                let start = seed
-                    .as_ref()
-                    .map_or(f16::ZERO, |(residual, scale)| fdpa::seed(half_at(residual, row, n), scale[n]));
-                let sum = product(a, column, start, op.partition);
-                raw.extend(sum.to_le_bytes());
-                published.push(publish(sum, op.activation));
+                let a = &input[group * op.k..][..op.k];
+                let start = seed.as_ref().map(|(residual, scale)| (half_at(residual, row, n), scale[n]));
+                let sum = product_under(a, column, start, op.partition, rules);
+                raw.extend(rules::raw_bytes(sum.half(), rules));
+                published.push(publish_under(sum, op.activation, rules));
             }
         }
         let outputs = [op.published.as_ref().map(|_| published), op.raw.as_ref().map(|_| raw)];
@@ -41,12 +40,52 @@ pub(crate) fn product(a: &[u8], b: &[u8], seed: f16, partition: usize) -> f16 {
     parts.fold(first, |total, (a, b)| float16::add(total, fdpa::dot_fp8(a, b, f16::ZERO)))
 }
 
+/// [`product`] under rules; the seed is a residual and its scale.
+fn product_under(a: &[u8], b: &[u8], seed: Option<(f16, f16)>, partition: usize, rules: &Rules) -> Sum {
+    let start = seed.map_or(f16::ZERO, |(residual, scale)| fdpa::seed(residual, scale));
+    let plain = rules.dot == Dot::EXACT && rules.seed == SeedRule::First && rules.carry == Carry::Halves;
+    if plain && rules.publication != Publication::FromSingle {
+        let exact = product(a, b, start, partition).to_f64();
+        return Sum { carried: exact, wide: exact };
+    }
+    let (first, last) = match (rules.seed, seed) {
+        (SeedRule::AtEnd, Some(_)) => (0.0, Some(start)),
+        (SeedRule::Single, Some((residual, scale))) => (residual.to_f64() * scale.to_f64(), None),
+        (SeedRule::Unscaled, Some((residual, _))) => (residual.to_f64(), None),
+        _ => (start.to_f64(), None),
+    };
+    let dot = |a, b, seed| rules::dot(Operands::Codes(a, b), seed, &rules.dot);
+    let half = rules::Half::new(rules);
+    let add = |sum: Sum, other: f64| {
+        let wide = sum.carried + other;
+        Sum { carried: f64::from(half.round(wide as f32)), wide }
+    };
+    let mut parts = a.chunks(partition).zip(b.chunks(partition));
+    let (a, b) = parts.next().expect("K is not zero");
+    // A seed of -0 is used as +0.
+    let first = dot(a, b, first + 0.0);
+    let total = parts.fold(first, |total, (a, b)| add(total, dot(a, b, 0.0).carried));
+    last.map_or(total, |residual| add(total, residual.to_f64()))
+}
+
 /// The epilogue: activation, then publication.
 pub(crate) fn publish(sum: f16, activation: Activation) -> u8 {
     match activation {
         Activation::None => e4m3::publish_gemm(sum),
         Activation::Silu => silu::publish(silu::silu(sum)),
     }
+}
+
+/// [`publish`] under rules.
+fn publish_under(sum: Sum, activation: Activation, rules: &Rules) -> u8 {
+    if rules.is_exact() {
+        return publish(sum.half(), activation);
+    }
+    let (half, wide) = match activation {
+        Activation::None => (sum.half(), sum.wide),
+        Activation::Silu => rules::activate(sum.half(), rules),
+    };
+    rules::publish(half, wide, Epilogue::Gemm, rules)
 }
 
 /// An element of a residual as a half: decoded E4M3, or the raw half.

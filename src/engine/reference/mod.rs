@@ -6,7 +6,7 @@
 //!
 //! **Invariants**
 //! * No table, no SIMD, no algebra that the text does not state.
-//! * All rules of [`Rules`](crate::numerics::Rules) are interpreted here; other engines send changed rules here.
+//! * All rules of [`Rules`](crate::numerics::Rules) are interpreted here, by the functions of `rules`; other engines send changed rules here.
 
 mod convert;
 mod gemm;
@@ -15,10 +15,12 @@ pub mod global_attention;
 mod merge;
 mod normalize;
 mod pool;
+mod rules;
 pub mod window_attention;
 
 use super::{Control, Engine, EngineError, EngineInfo, StepReport};
 use crate::model::Model;
+use crate::numerics::rules::{Coverage, Layout};
 use crate::plan::{Op, Plan, Step};
 use crate::tensor::{Bytes, Tensor, TensorName};
 use rayon::prelude::*;
@@ -77,6 +79,20 @@ pub fn run_rows(
     control: &Control,
 ) -> Result<Vec<(TensorName, Vec<u8>)>, EngineError> {
     check_inputs("reference", step, sources)?;
+    let rearranged = step.rules.layout != Layout::RowMajor || step.rules.coverage != Coverage::All;
+    if rearranged {
+        return rearranged_rows(step, sources, rows, control);
+    }
+    computed_rows(step, sources, rows, control)
+}
+
+/// Rows as the kernel writes them.
+fn computed_rows(
+    step: &Step,
+    sources: Sources<'_>,
+    rows: &[usize],
+    control: &Control,
+) -> Result<Vec<(TensorName, Vec<u8>)>, EngineError> {
     let kernel = kernel(step, sources);
     let products = step.op.products(sources.plan) / sources.plan.shape(step.name()).tokens().max(1) as u64;
     let tiles: Vec<Vec<Vec<u8>>> = rows
@@ -104,6 +120,24 @@ pub(crate) fn check_inputs(engine: &str, step: &Step, sources: Sources<'_>) -> R
     };
     let (engine, tensor) = (engine.to_owned(), missing.clone());
     Err(EngineError::MissingTensor { engine, step: step.name().clone(), tensor })
+}
+
+/// Rows as a reader finds them whose idea of the memory's order is not the writer's.
+fn rearranged_rows(
+    step: &Step,
+    sources: Sources<'_>,
+    rows: &[usize],
+    control: &Control,
+) -> Result<Vec<(TensorName, Vec<u8>)>, EngineError> {
+    let outputs = step.op.outputs();
+    let mut read = Vec::new();
+    for (i, name) in outputs.into_iter().enumerate() {
+        let shape = sources.plan.shape(name);
+        let behind = rules::rows_behind(&shape, rows, &step.rules);
+        let bytes = computed_rows(step, sources, &behind, control)?.swap_remove(i).1;
+        read.push((name.clone(), rules::rearrange(&shape, rows, &behind, &bytes, &step.rules)));
+    }
+    Ok(read)
 }
 
 /// The engine over [`run_rows`]: every row of every step.

@@ -1,28 +1,123 @@
 //! Cosine normalization, head by head.
 
+use super::rules::{self, Epilogue, Half};
 use super::{Kernel, Sources};
 use crate::numerics::cosine::{self, HEAD};
+use crate::numerics::rules::{Length, ScaleRule, Squares};
 use crate::numerics::{Rules, e4m3, f16};
 use crate::plan::ops::{Normalize, NormalizeKind};
 
-pub(super) fn kernel<'a>(op: &'a Normalize, _rules: &'a Rules, sources: Sources<'a>) -> Kernel<'a> {
+pub(super) fn kernel<'a>(op: &'a Normalize, rules: &'a Rules, sources: Sources<'a>) -> Kernel<'a> {
     let input = sources.tensor(&op.input);
     let scales = sources.model.floats(op.head_scale);
     Box::new(move |rows| {
         let mut out = Vec::new();
         for &row in rows {
-            let qkv = &input.halves()[row * input.shape.channels..][..input.shape.channels];
-            for (head, &scale) in qkv.chunks_exact(3 * HEAD).zip(&scales) {
-                let part = |i: usize| -> [f16; HEAD] { std::array::from_fn(|c| head[i * HEAD + c]) };
+            for (head, &scale) in scales.iter().enumerate() {
+                let part = |i: usize| -> [f16; HEAD] {
+                    std::array::from_fn(|c| rules::read(input, row, head * 3 * HEAD + i * HEAD + c, rules.reads))
+                };
                 let (q, k, v) = (part(0), part(1), part(2));
-                out.extend(match op.kind {
-                    NormalizeKind::Window => cosine::normalize_query(&q, scale),
-                    NormalizeKind::Vit => cosine::normalize_query_vit(&q, scale),
-                });
-                out.extend(cosine::normalize_key(&k));
-                out.extend(v.map(e4m3::publish));
+                if rules.is_exact() {
+                    out.extend(match op.kind {
+                        NormalizeKind::Window => cosine::normalize_query(&q, scale),
+                        NormalizeKind::Vit => cosine::normalize_query_vit(&q, scale),
+                    });
+                    out.extend(cosine::normalize_key(&k));
+                    out.extend(v.map(e4m3::publish));
+                } else {
+                    out.extend(scaled(&q, query_factors(op.kind, scale, rules), rules));
+                    out.extend(scaled(&k, key_factors(scale, rules), rules));
+                    out.extend(v.map(|x| rules::publish(x, x.to_f64(), Epilogue::Plain, rules)));
+                }
             }
         }
         vec![out]
     })
+}
+
+/// What a vector is multiplied by after its reciprocal length, one factor after the other.
+fn query_factors(kind: NormalizeKind, scale: f32, rules: &Rules) -> Vec<f32> {
+    let rounded = f16::from_f32(scale).to_f32();
+    let root = (kind == NormalizeKind::Vit).then_some(cosine::SQRT_HEAD.to_f32());
+    let learned = match rules.scale {
+        ScaleRule::Missing | ScaleRule::OnKeys => None,
+        ScaleRule::Single => Some(scale),
+        ScaleRule::Own | ScaleRule::Merged | ScaleRule::RootMissing => Some(rounded),
+    };
+    let root = root.filter(|_| rules.scale != ScaleRule::RootMissing);
+    root.into_iter().chain(learned).collect()
+}
+
+fn key_factors(scale: f32, rules: &Rules) -> Vec<f32> {
+    if rules.scale == ScaleRule::OnKeys { vec![f16::from_f32(scale).to_f32()] } else { Vec::new() }
+}
+
+/// Reciprocal length, factors, publication: a key or query under rules.
+fn scaled(v: &[f16; HEAD], factors: Vec<f32>, rules: &Rules) -> [u8; HEAD] {
+    let half = Half::new(rules);
+    let length = reciprocal_length(&v.map(f16::to_f32), rules);
+    let mut all = vec![length];
+    all.extend(factors);
+    if rules.scale == ScaleRule::Merged && all.len() > 1 {
+        // The ViT's two scales meet before they meet the vector; a window's scale meets the length.
+        let keep = usize::from(all.len() > 2);
+        let merged = all[keep..].iter().copied().reduce(|a, b| half.mul(a, b)).unwrap_or(1.0);
+        all.truncate(keep);
+        all.push(merged);
+    }
+    let last = all.pop().unwrap_or(1.0);
+    v.map(|x| {
+        let before = all.iter().fold(x.to_f32(), |x, &factor| half.mul(x, factor));
+        let wide = before * last;
+        rules::publish(f16::from_f32(half.round(wide)), f64::from(wide), Epilogue::Plain, rules)
+    })
+}
+
+fn reciprocal_length(v: &[f32; HEAD], rules: &Rules) -> f32 {
+    let half = Half::new(rules);
+    let mut r: Vec<f32> = (0..16).map(|c| half.fma(v[c], v[c], half.mul(v[c + 16], v[c + 16]))).collect();
+    let sum = match rules.squares {
+        Squares::Tree => {
+            for stride in [8, 4, 2, 1] {
+                for c in 0..stride {
+                    r[c] = half.add(r[c], r[c + stride]);
+                }
+            }
+            r[0]
+        }
+        Squares::InOrder => r.iter().copied().reduce(|a, b| half.add(a, b)).unwrap_or(0.0),
+        Squares::Neighbours => {
+            while r.len() > 1 {
+                r = r.as_chunks::<2>().0.iter().map(|&[a, b]| half.add(a, b)).collect();
+            }
+            r[0]
+        }
+    };
+    match rules.length {
+        Length::Own => half.round(1.0 / sum.sqrt()),
+        Length::HalfSteps => half.round(1.0 / half.round(sum.sqrt())),
+        Length::Mean => half.round(1.0 / half.mul(sum, 1.0 / HEAD as f32).sqrt()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_interpreter_agrees_with_the_definition_where_nothing_is_changed() {
+        let rules = Rules::EXACT;
+        for seed in 0..2000_u32 {
+            let v: [f16; HEAD] = std::array::from_fn(|c| {
+                let bits = (seed.wrapping_mul(2_654_435_761) ^ (c as u32).wrapping_mul(40_503)).wrapping_mul(97);
+                f16::from_f32(((bits >> 8) as f32 / 8_388_608.0 - 1.0) * (1.0 + seed as f32 / 100.0))
+            });
+            assert_eq!(scaled(&v, key_factors(3.1, &rules), &rules), cosine::normalize_key(&v), "key {seed}");
+            let window = query_factors(NormalizeKind::Window, 3.1, &rules);
+            assert_eq!(scaled(&v, window, &rules), cosine::normalize_query(&v, 3.1), "query {seed}");
+            let vit = query_factors(NormalizeKind::Vit, 0.31, &rules);
+            assert_eq!(scaled(&v, vit, &rules), cosine::normalize_query_vit(&v, 0.31), "vit {seed}");
+        }
+    }
 }

@@ -1,7 +1,9 @@
 //! 2x2 average in halves, published.
 
+use super::rules::{self, Epilogue, Half};
 use super::{Kernel, Sources};
-use crate::numerics::{Rules, e4m3, f16, float16};
+use crate::numerics::rules::PoolRule;
+use crate::numerics::{Rules, f16, float16};
 use crate::plan::ops::Pool;
 
 /// `((a + b) + (c + d)) * 0.25`, every operation a half operation.
@@ -9,7 +11,7 @@ pub(crate) fn average(a: f16, b: f16, c: f16, d: f16) -> f16 {
     float16::mul(float16::add(float16::add(a, b), float16::add(c, d)), f16::from_f32(0.25))
 }
 
-pub(super) fn kernel<'a>(op: &'a Pool, _rules: &'a Rules, sources: Sources<'a>) -> Kernel<'a> {
+pub(super) fn kernel<'a>(op: &'a Pool, rules: &'a Rules, sources: Sources<'a>) -> Kernel<'a> {
     let input = sources.tensor(&op.input);
     let (above, channels) = (input.shape.size, input.shape.channels);
     let below = sources.plan.shape(&op.output).size;
@@ -21,13 +23,29 @@ pub(super) fn kernel<'a>(op: &'a Pool, _rules: &'a Rules, sources: Sources<'a>) 
                 out.extend(std::iter::repeat_n(0, channels));
                 continue;
             }
-            let at = |x: usize, y: usize, c: usize| input.halves()[(y * above.width + x) * channels + c];
-            out.extend(
-                (0..channels).map(|c| {
-                    e4m3::publish(average(at(x, y, c), at(x + 1, y, c), at(x, y + 1, c), at(x + 1, y + 1, c)))
-                }),
-            );
+            let at = |x: usize, y: usize, c: usize| rules::read(input, y * above.width + x, c, rules.reads);
+            out.extend((0..channels).map(|c| {
+                let block = [at(x, y, c), at(x + 1, y, c), at(x, y + 1, c), at(x + 1, y + 1, c)];
+                let wide = pooled(block, rules);
+                rules::publish(f16::from_f32(wide), f64::from(wide), Epilogue::Plain, rules)
+            }));
         }
         vec![out]
     })
+}
+
+/// [`average`] under rules.
+fn pooled([a, b, c, d]: [f16; 4], rules: &Rules) -> f32 {
+    if rules.is_exact() {
+        return average(a, b, c, d).to_f32();
+    }
+    let half = Half::new(rules);
+    let [p, q, r, s] = [a, b, c, d].map(f16::to_f32);
+    let quarter = |left: f32, right: f32| half.mul(half.add(left, right), 0.25);
+    match rules.pool {
+        PoolRule::Rows => quarter(half.add(p, q), half.add(r, s)),
+        PoolRule::Columns => quarter(half.add(p, r), half.add(q, s)),
+        PoolRule::Corner => p,
+        PoolRule::Largest => p.max(q).max(r).max(s),
+    }
 }
