@@ -20,6 +20,7 @@ mod requested;
 mod run;
 mod selection;
 mod sources;
+mod stage;
 mod text;
 mod title;
 mod view;
@@ -35,6 +36,7 @@ pub use requested::Requested;
 pub use run::{Activity, EventKind, EventPlace, Judgement, Run, Side, SideState, StepState, Verdict};
 pub use selection::{Selection, Token};
 pub use sources::{Choice, Loading, SourceStates, Sources};
+pub use stage::Stage;
 pub use view::{
     AttentionPart, Basis, Camera, ColourMap, Dialog, Difference, Image, KeyOrder, Mode, Numbers, Overlay, Range,
     Reduction, Tab, Theme, View, WhatIf,

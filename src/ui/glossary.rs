@@ -181,14 +181,14 @@ pub const TERMS: &[Term] = &[
         long: "seed = half(residual * scale); -0 is used as +0. Adding the residual at the end instead changes bits.",
     },
     Term {
-        name: "SiLU",
-        short: "The activation, in five half steps with a cubic in place of the sigmoid.",
-        long: "t = clamp(x, -4, 4); p = hfma(-0.0559, |t|, 0.4473); p = hfma(t, p, 0.8945); y = x*p, each rounded to a half.",
-    },
-    Term {
         name: "sign of zero",
         short: "Equal, but +0 stands where -0 should, or the reverse. Counted apart; still no pass.",
         long: "A zero's sign is seldom visible in an image, and often the first trace of another epilogue.",
+    },
+    Term {
+        name: "SiLU",
+        short: "The activation, in five half steps with a cubic in place of the sigmoid.",
+        long: "t = clamp(x, -4, 4); p = hfma(-0.0559, |t|, 0.4473); p = hfma(t, p, 0.8945); y = x*p, each rounded to a half.",
     },
     Term {
         name: "softmax tree",

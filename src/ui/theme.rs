@@ -105,8 +105,8 @@ pub const LIGHT: Theme = Theme {
     on_accent: rgb(0xff_ff_ff),
     accent_soft: rgb(0xdc_e3_ff),
     exact: rgb(0x0a_7d_63),
-    zero_sign: rgb(0x94_65_00),
-    differs: rgb(0xc0_36_0c),
+    zero_sign: rgb(0x96_6c_00),
+    differs: rgb(0xb0_10_30),
     not_compared: rgb(0x6a_76_85),
     subject: rgb(0x0b_6e_a8),
     reference: rgb(0x87_3f_b4),
@@ -123,6 +123,11 @@ impl Theme {
     /// The theme of a context.
     pub fn of_context(ctx: &egui::Context) -> &'static Self {
         Self::dark(ctx.global_style().visuals.dark_mode)
+    }
+
+    /// Quiet text that still reads on a chosen row.
+    pub const fn faint_on(&self, chosen: bool) -> Color32 {
+        if chosen { self.weak } else { self.faint }
     }
 
     /// One of the two.

@@ -172,7 +172,7 @@ impl<'a> TextButton<'a> {
 }
 
 /// The ring around what has the keyboard.
-pub(crate) fn focus_ring(ui: &Ui, response: &Response) {
+pub(in super::super) fn focus_ring(ui: &Ui, response: &Response) {
     if response.has_focus() {
         let stroke = Stroke::new(1.5, Theme::of(ui).accent);
         ui.painter().rect_stroke(response.rect, CornerRadius::same(space::CORNER), stroke, StrokeKind::Inside);
@@ -180,7 +180,7 @@ pub(crate) fn focus_ring(ui: &Ui, response: &Response) {
 }
 
 /// A tooltip: name and key in one line, a sentence below.
-pub(crate) fn tooltip(ui: &mut Ui, name: &str, about: &str, key: &str) {
+pub(in super::super) fn tooltip(ui: &mut Ui, name: &str, about: &str, key: &str) {
     let theme = Theme::of(ui);
     ui.horizontal(|ui| {
         ui.label(egui::RichText::new(name).font(text::heading()).color(theme.text));

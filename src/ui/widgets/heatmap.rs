@@ -197,7 +197,7 @@ impl<'a> Heatmap<'a> {
 }
 
 /// Adds a filled rectangle to a mesh.
-pub(crate) fn quad(mesh: &mut Mesh, rect: Rect, color: Color32) {
+pub(in super::super) fn quad(mesh: &mut Mesh, rect: Rect, color: Color32) {
     let first = mesh.vertices.len() as u32;
     let corners = [rect.left_top(), rect.right_top(), rect.right_bottom(), rect.left_bottom()];
     mesh.vertices.extend(corners.map(|pos| Vertex { pos, uv: WHITE_UV, color }));
@@ -205,13 +205,13 @@ pub(crate) fn quad(mesh: &mut Mesh, rect: Rect, color: Color32) {
 }
 
 /// Black or white, whichever reads better on a fill.
-pub(crate) fn ink_on(fill: Color32) -> Color32 {
+pub(in super::super) fn ink_on(fill: Color32) -> Color32 {
     let luma = 0.299 * f32::from(fill.r()) + 0.587 * f32::from(fill.g()) + 0.114 * f32::from(fill.b());
     if luma > 140.0 { Color32::from_rgb(0x0c, 0x0e, 0x12) } else { Color32::from_rgb(0xf4, 0xf6, 0xf8) }
 }
 
 /// Diagonal lines over a rectangle: what lies outside the field.
-pub(crate) fn hatch(painter: &egui::Painter, rect: Rect, colour: Color32) {
+pub(in super::super) fn hatch(painter: &egui::Painter, rect: Rect, colour: Color32) {
     let step = 5.0;
     let (width, height) = (rect.width(), rect.height());
     let lines = ((width + height) / step) as usize;

@@ -12,9 +12,11 @@ mod tree;
 
 pub use bars::{Bar, Bars};
 pub use bits::{Bits, Field};
+pub(super) use button::tooltip;
 pub use button::{IconButton, TextButton};
 pub use divider::divider;
 pub use heatmap::{Heatmap, HeatmapResponse, Scale};
+pub(super) use heatmap::{hatch, ink_on, quad};
 pub use keycap::{key_hint, keys};
 pub use label::{chip, empty, fact, section, term, term_tooltip};
 pub use segmented::{Segment, segmented, toggle};

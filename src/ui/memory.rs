@@ -1,0 +1,66 @@
+//! What the window remembers by itself: nothing that a saved session would restore.
+
+use egui::{TextureHandle, TextureId};
+use std::collections::BTreeMap;
+
+/// Half-typed texts, textures of pictures, and what animations run from.
+#[derive(Default)]
+pub struct Memory {
+    /// The palette's search text and the row it stands at.
+    pub(super) palette: (String, usize),
+    /// The glossary's search text.
+    pub(super) glossary: String,
+    /// A path being typed in the open dialog.
+    pub(super) path: String,
+    /// A source being typed for subject and reference.
+    pub(super) specs: [Option<String>; 2],
+    /// A size being typed.
+    pub(super) size: Option<String>,
+    /// A name being typed for a pin or a bookmark.
+    pub(super) note: String,
+    /// The filter of the events list.
+    pub(super) event_filter: String,
+    /// Textures of pictures shown, by picture.
+    pub(super) textures: BTreeMap<u64, (TextureHandle, u64)>,
+    /// Textures that the shell owns, by picture.
+    external: BTreeMap<u64, TextureId>,
+    /// Frames drawn: textures unused for some frames are let go.
+    pub(super) frame: u64,
+    /// The window shift shown last, from which the grid glides, and when it left.
+    pub(super) shift: Option<Glide>,
+}
+
+/// A grid on its way from one phase to the next.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Glide {
+    /// Where it was, in tokens.
+    pub(super) from: (f32, f32),
+    /// Where it goes.
+    pub(super) to: (f32, f32),
+    /// When it left, in seconds.
+    pub(super) start: f64,
+}
+
+impl std::fmt::Debug for Memory {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Memory")
+            .field("frame", &self.frame)
+            .field("textures", &self.textures.len())
+            .finish_non_exhaustive()
+    }
+}
+
+impl Memory {
+    /// Draws a picture from a texture that the shell owns, instead of uploading its pixels; `None` takes it back.
+    pub fn external(&mut self, picture: u64, texture: Option<TextureId>) {
+        match texture {
+            Some(texture) => self.external.insert(picture, texture),
+            None => self.external.remove(&picture),
+        };
+    }
+
+    /// The shell's texture for a picture.
+    pub(super) fn external_of(&self, picture: u64) -> Option<TextureId> {
+        self.external.get(&picture).copied()
+    }
+}

@@ -1,0 +1,215 @@
+//! The command palette: every command, found by a few letters of its words.
+//!
+//! What is typed is matched as a subsequence; letters at the start of words and in a row count more. A line that is
+//! itself a command (`select block-12`) can be run as it stands.
+
+use super::super::super::desk::Desk;
+use super::super::super::theme::{Theme, text};
+use super::super::super::widgets::key_hint;
+use crate::session::{
+    Browse, ColourMap, Command, CopyWhat, Dialog, Image, KeyOrder, Mode, Numbers, Overlay, Reduction, Select, Tab,
+    Theme as Colours, Transport, ViewChange, WhatIf, key_of,
+};
+use egui::{Align2, CornerRadius, Key, RichText, ScrollArea, Sense, TextEdit, Ui, WidgetInfo, WidgetType, vec2};
+
+const ROW: f32 = 28.0;
+
+/// Draws the field and the rows that match.
+pub(super) fn show(ui: &mut Ui, desk: &mut Desk<'_>) {
+    let (mut typed, mut at) = std::mem::take(&mut desk.memory.palette);
+    let field = TextEdit::singleline(&mut typed)
+        .hint_text("Type a command, a block, a tensor\u{2026}")
+        .desired_width(f32::INFINITY)
+        .font(egui::FontId::proportional(16.0))
+        .margin(vec2(10.0, 8.0));
+    let response = ui.add(field);
+    response.widget_info(|| WidgetInfo::labeled(WidgetType::TextEdit, true, "Command"));
+    response.request_focus();
+    if response.changed() {
+        at = 0;
+    }
+    let rows = matches(desk, &typed);
+    let (up, down, enter) = ui.input_mut(|input| {
+        let mut press = |key| input.consume_key(egui::Modifiers::NONE, key);
+        (press(Key::ArrowUp), press(Key::ArrowDown), press(Key::Enter))
+    });
+    let last = rows.len().saturating_sub(1);
+    at = if down {
+        (at + 1).min(last)
+    } else if up {
+        at.saturating_sub(1)
+    } else {
+        at.min(last)
+    };
+    let mut chosen = enter.then(|| rows.get(at).map(|(_, command)| command.clone())).flatten();
+    ui.add_space(6.0);
+    if rows.is_empty() {
+        ui.label(
+            RichText::new("No command matches. A command line such as \"select block-12\" works too.")
+                .color(Theme::of(ui).weak),
+        );
+    }
+    ScrollArea::vertical().id_salt("palette").max_height(380.0).auto_shrink([false, true]).show(ui, |ui| {
+        ui.spacing_mut().item_spacing.y = 0.0;
+        for (index, (name, command)) in rows.iter().enumerate() {
+            if row(ui, name, command, index == at, (up || down) && index == at) {
+                chosen = Some(command.clone());
+            }
+        }
+    });
+    desk.memory.palette = (typed, at);
+    if let Some(command) = chosen {
+        if !matches!(command, Command::Show(Some(_))) {
+            desk.send(Command::Show(None));
+        }
+        desk.send(command);
+        desk.memory.palette = Default::default();
+    }
+}
+
+fn row(ui: &mut Ui, name: &str, command: &Command, on: bool, scroll: bool) -> bool {
+    let theme = Theme::of(ui);
+    let (rect, response) = ui.allocate_exact_size(vec2(ui.available_width(), ROW), Sense::CLICK);
+    if on || response.hovered() {
+        let fill = if on { theme.accent_soft } else { theme.hover };
+        ui.painter().rect_filled(rect, CornerRadius::same(5), fill);
+    }
+    if scroll {
+        response.scroll_to_me(None);
+    }
+    ui.painter().text(rect.left_center() + vec2(10.0, 0.0), Align2::LEFT_CENTER, name, text::body(), theme.text);
+    if let Some(key) = key_of(command) {
+        key_hint(ui, rect.right_center() - vec2(8.0, 0.0), key);
+    }
+    response.widget_info(|| WidgetInfo::selected(WidgetType::SelectableLabel, true, on, name));
+    response.clicked()
+}
+
+/// The rows for what was typed, best first.
+fn matches(desk: &Desk<'_>, typed: &str) -> Vec<(String, Command)> {
+    let mut rows: Vec<(i32, String, Command)> = all(desk)
+        .into_iter()
+        .filter_map(|(name, command)| score(&name, typed).map(|score| (score, name, command)))
+        .collect();
+    rows.sort_by(|a, b| b.0.cmp(&a.0).then_with(|| a.1.len().cmp(&b.1.len())));
+    rows.truncate(60);
+    let mut rows: Vec<(String, Command)> = rows.into_iter().map(|(_, name, command)| (name, command)).collect();
+    if let Ok(command) = typed.trim().parse::<Command>() {
+        rows.insert(0, (format!("Run line: {}", typed.trim()), command));
+    }
+    rows
+}
+
+/// How well a name fits: `None` when a letter is missing.
+fn score(name: &str, typed: &str) -> Option<i32> {
+    let name: Vec<char> = name.to_lowercase().chars().collect();
+    let (mut total, mut at, mut before) = (0, 0, None);
+    for letter in typed.to_lowercase().chars().filter(|c| !c.is_whitespace()) {
+        let starts = |&i: &usize| name[i] == letter && (i == 0 || !name[i - 1].is_alphanumeric());
+        let next = before.filter(|&i: &usize| name.get(i + 1) == Some(&letter)).map(|i| i + 1);
+        let word = (at..name.len()).find(starts);
+        let any = (at..name.len()).find(|&i| name[i] == letter);
+        let found = next.or(word).or(any)?;
+        total += if next.is_some() {
+            5
+        } else if Some(found) == word {
+            4
+        } else {
+            1
+        } - (found as i32 / 16);
+        before = Some(found);
+        at = found + 1;
+    }
+    Some(total)
+}
+
+/// Every command that makes sense without more words, with its name.
+fn all(desk: &Desk<'_>) -> Vec<(String, Command)> {
+    let mut rows: Vec<(String, Command)> = Vec::new();
+    let mut add = |name: String, command: Command| rows.push((name, command));
+    let runs = [
+        ("Step kernel", Transport::StepKernel),
+        ("Step block", Transport::StepBlock),
+        ("Step back", Transport::Back),
+        ("Run to first divergence", Transport::ToDivergence),
+        ("Run to selection", Transport::ToSelection),
+        ("Run all", Transport::All),
+        ("First step", Transport::First),
+        ("Stop", Transport::Stop),
+    ];
+    for (name, transport) in runs {
+        add(name.to_owned(), Command::Run(transport));
+    }
+    let dialogs = [
+        ("Open model, capture, image or features", Dialog::Open),
+        ("Choose subject and reference", Dialog::Sources),
+        ("Show keys", Dialog::Keys),
+        ("Show glossary", Dialog::Glossary),
+        ("Settings", Dialog::About),
+    ];
+    for (name, dialog) in dialogs {
+        add(name.to_owned(), Command::Show(Some(dialog)));
+    }
+    let single = [
+        ("Go to first divergence", Command::Select(Select::Divergence)),
+        ("Go to first differing element", Command::Select(Select::Difference)),
+        ("Swap subject and reference", Command::Swap),
+        ("Test known causes", Command::Diagnose),
+        ("Pin this place", Command::Pin(String::new())),
+        ("Bookmark this view", Command::Bookmark(String::new())),
+        ("Undo view change", Command::Undo),
+        ("Redo view change", Command::Redo),
+        ("Copy probe", Command::Copy(CopyWhat::Probe)),
+        ("Copy trace", Command::Copy(CopyWhat::Trace)),
+        ("Copy verdict", Command::Copy(CopyWhat::Verdict)),
+        ("Copy command line", Command::Copy(CopyWhat::CommandLine)),
+        ("Export canvas as PNG", Command::Browse(Browse::ExportCanvas)),
+        ("Export tensor as .npy", Command::Browse(Browse::ExportTensor)),
+        ("Write report", Command::Browse(Browse::Report)),
+        ("Zoom in", Command::View(ViewChange::ZoomBy(1.25))),
+        ("Zoom out", Command::View(ViewChange::ZoomBy(0.8))),
+        ("Fit picture", Command::View(ViewChange::Zoom(None))),
+        ("Take the tour", Command::Tour(1)),
+        ("Dark theme", Command::View(ViewChange::Theme(Colours::Dark))),
+        ("Light theme", Command::View(ViewChange::Theme(Colours::Light))),
+        ("Quit", Command::Quit),
+    ];
+    for (name, command) in single {
+        add(name.to_owned(), command);
+    }
+    for (what, list) in [
+        ("View", Mode::ALL.iter().map(|&m| (m.title(), ViewChange::Mode(m))).collect::<Vec<_>>()),
+        ("Image", Image::ALL.iter().map(|&m| (m.title(), ViewChange::Image(m))).collect()),
+        ("Reduction", Reduction::ALL.iter().map(|&m| (m.title(), ViewChange::Reduction(m))).collect()),
+        ("Colours", ColourMap::ALL.iter().map(|&m| (m.title(), ViewChange::Map(m))).collect()),
+        ("Layer", Overlay::ALL.iter().map(|&m| (m.title(), ViewChange::Overlay(m, None))).collect()),
+        ("Tab", Tab::ALL.iter().map(|&m| (m.title(), ViewChange::Tab(m))).collect()),
+        ("Key order", KeyOrder::ALL.iter().map(|&m| (m.title(), ViewChange::Keys(m))).collect()),
+        ("Numbers", Numbers::ALL.iter().map(|&m| (m.title(), ViewChange::Numbers(m))).collect()),
+        ("What if", WhatIf::ALL.iter().map(|&m| (m.title(), ViewChange::WhatIf(m, None))).collect()),
+    ] {
+        for (title, change) in list {
+            add(format!("{what}: {title}"), Command::View(change));
+        }
+    }
+    for block in 0..71 {
+        add(format!("Go to block {block}"), Command::Select(Select::Block(block)));
+    }
+    for name in &desk.session.plan().boundaries {
+        add(format!("Go to tensor {name}"), Command::Select(Select::Tensor(name.clone())));
+    }
+    rows
+}
+
+#[cfg(test)]
+mod tests {
+    use super::score;
+
+    #[test]
+    fn words_are_found_by_their_first_letters_and_missing_letters_refuse() {
+        assert!(score("Run to first divergence", "rfd").is_some(), "initials");
+        assert_eq!(score("Run all", "xyz"), None, "missing letters");
+        assert!(score("Step block", "sb") > score("Test subjects abroad", "sb"), "initials count more");
+        assert!(score("Go to block 12", "block 12") > score("Go to block 21", "12"), "in a row counts more");
+    }
+}

@@ -1,0 +1,253 @@
+//! Layers over the picture: windows and their shift, what lies outside the field, events, differences, selection.
+
+use super::super::desk::{Desk, phase};
+use super::super::memory::Glide;
+use super::super::theme::Theme;
+use super::super::widgets::{hatch, quad};
+use super::canvas::Projection;
+use crate::geometry::WindowGrid;
+use crate::session::{EventKind, Marks, Overlay};
+use egui::epaint::Mesh;
+use egui::{Color32, CornerRadius, Painter, Pos2, Rect, Shape, Stroke, StrokeKind, Ui, pos2, vec2};
+
+/// How long the grid glides from one phase to the next, in seconds.
+const GLIDE: f64 = 0.7;
+
+/// Draws the layers that the view shows.
+pub(super) fn draw(ui: &Ui, painter: &Painter, desk: &mut Desk<'_>, projection: &Projection, pane: Rect) {
+    let theme = Theme::of(ui);
+    let session = desk.session;
+    let shown = |layer: Overlay| session.view().overlays.contains(&layer);
+    if shown(Overlay::Tiles) && projection.zoom * 4.0 >= 7.0 {
+        lines(painter, projection, pane, 4.0, (0.0, 0.0), Stroke::new(0.8, theme.text.gamma_multiply(0.22)));
+    }
+    if let Some((_, grid)) = phase(session, session.selection().block).filter(|(_, grid)| grid.size == projection.size)
+    {
+        let shift = glide(ui, desk, (grid.shift.0 as f32, grid.shift.1 as f32));
+        if shown(Overlay::Outside) {
+            outside(painter, projection, pane, &grid, shift, theme);
+        }
+        if shown(Overlay::Windows) && projection.zoom * 8.0 >= 7.0 {
+            let stroke = Stroke::new(if projection.zoom > 6.0 { 1.8 } else { 1.1 }, theme.accent.gamma_multiply(0.75));
+            windows(painter, projection, pane, &grid, shift, stroke);
+        }
+        if shown(Overlay::Selection) && session.selection().token.is_some() {
+            let (x, y) = session.selection().window;
+            let rect = projection.rect(x as f32 * 8.0 - shift.0, y as f32 * 8.0 - shift.1, 8.0, 8.0);
+            painter.rect_stroke(rect, CornerRadius::same(2), Stroke::new(2.0, theme.accent), StrokeKind::Outside);
+        }
+    }
+    if let Some(marks) = session.canvas().marks.shown() {
+        events(painter, projection, pane, marks, &shown, theme);
+        if shown(Overlay::Mismatches) {
+            mismatches(painter, projection, pane, marks, theme);
+        }
+    }
+    if shown(Overlay::Valid) {
+        let plane = session.plan().tensors.get(&session.selection().tensor).map(|info| info.plane);
+        if let Some(valid) = plane.map(|plane| session.plan().geometry.valid_on(plane)) {
+            let rect = projection.rect(0.0, 0.0, valid.width as f32, valid.height as f32);
+            let corners = [rect.left_top(), rect.right_top(), rect.right_bottom(), rect.left_bottom(), rect.left_top()];
+            painter.extend(Shape::dashed_line(&corners, Stroke::new(1.6, theme.zero_sign), 6.0, 4.0));
+        }
+    }
+    if shown(Overlay::Selection) {
+        cell(painter, projection, session.selection().hover, Stroke::new(1.0, theme.text), theme);
+        cell(painter, projection, session.selection().token, Stroke::new(2.0, theme.accent), theme);
+        for (pin, at) in
+            session.pins().iter().filter(|pin| pin.tensor == session.selection().tensor).map(|pin| (pin, pin.token))
+        {
+            let at = projection.rect(at.x as f32, at.y as f32, 1.0, 1.0).center();
+            painter.circle(at, 4.0, theme.accent, Stroke::new(1.5, theme.on_accent));
+            painter.text(
+                at + vec2(7.0, 0.0),
+                egui::Align2::LEFT_CENTER,
+                &pin.name,
+                super::super::theme::text::small(),
+                theme.text,
+            );
+        }
+    }
+}
+
+/// The shift to draw now: on its way from the block shown before, or at rest.
+fn glide(ui: &Ui, desk: &mut Desk<'_>, to: (f32, f32)) -> (f32, f32) {
+    let now = ui.input(|input| input.time);
+    let glide = desk.memory.shift.get_or_insert(Glide { from: to, to, start: now - GLIDE });
+    let ease = |glide: &Glide| {
+        let t = ((now - glide.start) / GLIDE).clamp(0.0, 1.0) as f32;
+        let t = t * t * (3.0 - 2.0 * t);
+        (egui::lerp(glide.from.0..=glide.to.0, t), egui::lerp(glide.from.1..=glide.to.1, t))
+    };
+    if glide.to != to {
+        *glide = Glide { from: ease(glide), to, start: now };
+    }
+    if now - glide.start < GLIDE {
+        ui.ctx().request_repaint();
+    }
+    ease(glide)
+}
+
+/// Lines every so many tokens from a shifted start, inside the plane.
+fn lines(painter: &Painter, projection: &Projection, pane: Rect, every: f32, shift: (f32, f32), stroke: Stroke) {
+    let plane = projection.plane();
+    let seen = plane.intersect(pane);
+    let run = |shift: f32, count: usize| {
+        let lines = ((count as f32 + shift) / every).ceil() as usize;
+        (0..=lines).map(move |line| line as f32 * every - shift)
+    };
+    for x in
+        run(shift.0, projection.size.width).map(|x| projection.at(x, 0.0).x).filter(|x| seen.x_range().contains(*x))
+    {
+        painter.vline(x, seen.y_range(), stroke);
+    }
+    for y in
+        run(shift.1, projection.size.height).map(|y| projection.at(0.0, y).y).filter(|y| seen.y_range().contains(*y))
+    {
+        painter.hline(seen.x_range(), y, stroke);
+    }
+}
+
+/// The area that the grid covers, beyond the plane too.
+fn covered(projection: &Projection, grid: &WindowGrid, shift: (f32, f32)) -> Rect {
+    let size = vec2(grid.windows.width as f32, grid.windows.height as f32) * 8.0;
+    projection.rect(-shift.0, -shift.1, size.x, size.y)
+}
+
+/// Window borders, reaching outside the plane where the grid does.
+fn windows(
+    painter: &Painter,
+    projection: &Projection,
+    pane: Rect,
+    grid: &WindowGrid,
+    shift: (f32, f32),
+    stroke: Stroke,
+) {
+    let area = covered(projection, grid, shift);
+    for column in 0..=grid.windows.width {
+        let x = projection.at(column as f32 * 8.0 - shift.0, 0.0).x;
+        if pane.x_range().contains(x) {
+            painter.vline(x, area.y_range(), stroke);
+        }
+    }
+    for row in 0..=grid.windows.height {
+        let y = projection.at(0.0, row as f32 * 8.0 - shift.1).y;
+        if pane.y_range().contains(y) {
+            painter.hline(area.x_range(), y, stroke);
+        }
+    }
+}
+
+/// Hatches the parts of windows outside the plane: zero vectors that still enter the softmax.
+fn outside(
+    painter: &Painter,
+    projection: &Projection,
+    pane: Rect,
+    grid: &WindowGrid,
+    shift: (f32, f32),
+    theme: &Theme,
+) {
+    let (plane, area) = (projection.plane(), covered(projection, grid, shift));
+    let sides = [
+        Rect::from_min_max(area.min, pos2(area.right(), plane.top())),
+        Rect::from_min_max(pos2(area.left(), plane.bottom()), area.max),
+        Rect::from_min_max(pos2(area.left(), plane.top()), pos2(plane.left(), plane.bottom())),
+        Rect::from_min_max(pos2(plane.right(), plane.top()), pos2(area.right(), plane.bottom())),
+    ];
+    for side in sides.map(|side| side.intersect(pane)).into_iter().filter(|side| side.is_positive()) {
+        painter.rect_filled(side, CornerRadius::ZERO, theme.event.gamma_multiply(0.07));
+        hatch(painter, side, theme.event.gamma_multiply(0.45));
+    }
+}
+
+fn events(
+    painter: &Painter,
+    projection: &Projection,
+    pane: Rect,
+    marks: &Marks,
+    shown: &dyn Fn(Overlay) -> bool,
+    theme: &Theme,
+) {
+    let radius = (projection.zoom * 0.22).clamp(2.0, 6.0);
+    for event in &marks.events {
+        let layer = match event.kind {
+            EventKind::NanToZero => Overlay::Nan,
+            EventKind::MinusZero => Overlay::MinusZero,
+            EventKind::Saturation | EventKind::Overflow => Overlay::Saturation,
+            EventKind::Subnormal | EventKind::Tie => continue,
+        };
+        let at = projection.rect(event.token.x as f32, event.token.y as f32, 1.0, 1.0).center();
+        if !shown(layer) || !pane.contains(at) {
+            continue;
+        }
+        sign(painter, event.kind, at, radius, theme);
+    }
+}
+
+/// An event's sign: a cross for NaN, a bar for -0, an upward chevron for saturation.
+pub(super) fn sign(painter: &Painter, kind: EventKind, at: Pos2, radius: f32, theme: &Theme) {
+    let stroke = Stroke::new((radius * 0.45).clamp(1.2, 2.0), theme.event);
+    let line = |a: (f32, f32), b: (f32, f32)| {
+        painter.line_segment([at + radius * vec2(a.0, a.1), at + radius * vec2(b.0, b.1)], stroke);
+    };
+    match kind {
+        EventKind::NanToZero => {
+            line((-0.8, -0.8), (0.8, 0.8));
+            line((0.8, -0.8), (-0.8, 0.8));
+        }
+        EventKind::MinusZero => line((-0.9, 0.0), (0.9, 0.0)),
+        EventKind::Saturation | EventKind::Overflow => {
+            line((-0.8, 0.5), (0.0, -0.6));
+            line((0.0, -0.6), (0.8, 0.5));
+        }
+        EventKind::Subnormal | EventKind::Tie => {
+            painter.circle_stroke(at, radius * 0.6, stroke);
+        }
+    }
+}
+
+/// Tokens that differ: a veil from afar, a triangle in the corner from near.
+fn mismatches(painter: &Painter, projection: &Projection, pane: Rect, marks: &Marks, theme: &Theme) {
+    if marks.size != Some(projection.size) {
+        return;
+    }
+    let (columns, rows) = projection.visible(pane);
+    let mut veil = Mesh::default();
+    for y in rows {
+        for x in columns.clone() {
+            if marks.differing.get(y * projection.size.width + x).is_none_or(|&count| count == 0) {
+                continue;
+            }
+            let cell = projection.rect(x as f32, y as f32, 1.0, 1.0);
+            if projection.zoom < 10.0 {
+                quad(&mut veil, cell, theme.differs.gamma_multiply(0.65));
+                continue;
+            }
+            let side = (projection.zoom * 0.3).min(10.0);
+            let corner = cell.right_top();
+            let points = vec![corner, corner + vec2(-side, 0.0), corner + vec2(0.0, side)];
+            painter.add(Shape::convex_polygon(points, theme.differs, Stroke::new(0.8, theme.ground)));
+        }
+    }
+    painter.add(Shape::mesh(veil));
+}
+
+fn cell(
+    painter: &Painter,
+    projection: &Projection,
+    token: Option<crate::session::Token>,
+    stroke: Stroke,
+    theme: &Theme,
+) {
+    let Some(token) = token else { return };
+    let rect = projection.rect(token.x as f32, token.y as f32, 1.0, 1.0);
+    let rect = if rect.width() < 5.0 { Rect::from_center_size(rect.center(), vec2(7.0, 7.0)) } else { rect };
+    let halo = Color32::from_black_alpha(if theme.dark { 160 } else { 90 });
+    painter.rect_stroke(
+        rect.expand(1.0),
+        CornerRadius::same(1),
+        Stroke::new(stroke.width + 1.5, halo),
+        StrokeKind::Outside,
+    );
+    painter.rect_stroke(rect, CornerRadius::same(1), stroke, StrokeKind::Outside);
+}
