@@ -137,6 +137,11 @@ pub trait Engine: Send {
 
     /// Forgets a tensor; unknown names are ignored.
     fn release(&mut self, name: &TensorName);
+
+    /// What a report or capture made with this engine should say about it, beyond [`Self::info`]: name and value.
+    fn facts(&self) -> Vec<(String, String)> {
+        Vec::new()
+    }
 }
 
 /// Refuses a tensor whose shape is not the plan's.

@@ -3,6 +3,7 @@
 //!
 //! A machine without a device fails these tests, unless `BLOCKSCOPE_NO_VULKAN=1` says that it is meant to have none.
 
+use blockscope::cli::devices::Devices;
 use blockscope::compare;
 use blockscope::engine::vulkan::colour::{self, PALETTE, Range, Show};
 use blockscope::engine::vulkan::raw::{Device, DeviceOptions, Instance, InstanceOptions};
@@ -274,4 +275,17 @@ fn unknown_devices_and_changed_rules_are_refused_in_words() {
     let options = DeviceOptions { wanted: Some("no such card".to_owned()), ..DeviceOptions::default() };
     let error = Vulkan::open(&options).unwrap_err().to_string();
     assert!(error.contains("no such card") && error.contains(&device.info().name), "{error}");
+}
+
+#[test]
+fn the_devices_command_prints_text_and_json() {
+    if device().is_none() {
+        return;
+    }
+    let command = Devices { json: false, no_test: true, validation: true };
+    let text = command.output().unwrap();
+    println!("{text}");
+    assert!(text.starts_with("vulkan:0  ") && text.contains("gemm") && text.contains("halves"), "{text}");
+    let json: serde_json::Value = serde_json::from_str(&Devices { json: true, ..command }.output().unwrap()).unwrap();
+    assert!(json[0]["probe"]["pack_rounding"].is_string(), "{json}");
 }

@@ -27,20 +27,24 @@ pub mod probe;
 pub mod raw;
 mod runner;
 pub mod self_test;
+mod settings;
 pub mod shaders;
 mod store;
 mod window_attention;
 mod window_attention_fast;
 
 pub use comparing::{CLASSES, DeviceComparison};
+pub use settings::{Settings, configure};
 
 use super::{Control, Engine, EngineError, EngineInfo, StepReport};
 use crate::model::Model;
 use crate::plan::{Plan, Step};
 use crate::tensor::{Tensor, TensorName};
 use kernel::{Binder, Variant};
-use raw::{Device, DeviceOptions, Instance, InstanceOptions, VulkanError};
+use probe::HalfProbe;
+use raw::{Device, DeviceOptions, Instance, VulkanError};
 use runner::{Runner, Stop};
+use self_test::SelfTest;
 use std::sync::Arc;
 use std::time::Duration;
 use store::Store;
@@ -51,6 +55,8 @@ pub struct Vulkan {
     runner: Runner,
     store: Store,
     variants: Vec<&'static Variant>,
+    self_test: Option<SelfTest>,
+    probe: Option<HalfProbe>,
     loaded: Option<(Arc<Plan>, Arc<Model>)>,
 }
 
@@ -61,18 +67,20 @@ impl std::fmt::Debug for Vulkan {
 }
 
 impl Vulkan {
-    /// Opens a device by the options, with validation if the environment asks for it.
+    /// Opens a device by the options, the process's [`Settings`] and the environment, and looks at its self-test.
     ///
     /// # Errors
     /// When there is no Vulkan, no such device, or it cannot be opened.
     pub fn open(options: &DeviceOptions) -> Result<Self, EngineError> {
-        let device = Instance::new(&InstanceOptions::from_environment())
-            .and_then(|instance| Device::open(&instance, options))
+        let device = Instance::new(&settings::instance())
+            .and_then(|instance| Device::open(&instance, &settings::device(options)))
             .map_err(|error| {
                 let engine = options.wanted.as_ref().map_or("vulkan".to_owned(), |wanted| format!("vulkan:{wanted}"));
                 EngineError::Unavailable { engine, message: error.to_string() }
             })?;
-        Self::on(&device)
+        let self_test = SelfTest::of(&device)?;
+        let probe = HalfProbe::of(&device).map_err(|error| failed(&device, &error))?;
+        Ok(Self { self_test: Some(self_test), probe: Some(probe), ..Self::on(&device)? })
     }
 
     /// An engine on an open device, which a window may share.
@@ -86,6 +94,8 @@ impl Vulkan {
                 store: Store::new(device)?,
                 variants: kernel::variants(device.info(), false),
                 device: Arc::clone(device),
+                self_test: None,
+                probe: None,
                 loaded: None,
             })
         };
@@ -145,7 +155,21 @@ impl Vulkan {
             control.advance(step.op.products(&plan));
         }
         self.runner.flush(&mut times).map_err(|error| failed(&self.device, &error))?;
+        self.validated()?;
         Ok(times.into_iter().map(|duration| StepReport { duration }).collect())
+    }
+
+    /// Fails when the validation layer has said anything.
+    fn validated(&self) -> Result<(), EngineError> {
+        let messages = self.device.instance().take_messages();
+        let Some(first) = messages.first() else { return Ok(()) };
+        let message = format!("the validation layer has {} messages, first: {first}", messages.len());
+        Err(EngineError::Device { engine: name(&self.device), message })
+    }
+
+    /// The first wrong value of the self-test; `None` for a device that passed, or that was opened without the test.
+    pub fn self_test_failure(&self) -> Option<&self_test::Failure> {
+        self.self_test.as_ref().and_then(|test| test.failures.first())
     }
 
     fn check(&self, step: &Step) -> Result<(), EngineError> {
@@ -184,7 +208,34 @@ fn failed(device: &Device, error: &VulkanError) -> EngineError {
 
 impl Engine for Vulkan {
     fn info(&self) -> EngineInfo {
-        EngineInfo { name: name(&self.device), device: self.device.info().line(), exact: true }
+        let line = self.device.info().line();
+        // A device that fails its self-test is no reference, and everybody who shows it says so.
+        let device = match self.self_test_failure() {
+            None => line,
+            Some(failure) => format!("{line}; FAILED ITS SELF-TEST: {failure}"),
+        };
+        EngineInfo { name: name(&self.device), device, exact: self.self_test_failure().is_none() }
+    }
+
+    fn facts(&self) -> Vec<(String, String)> {
+        let info = self.device.info();
+        let mut facts = vec![
+            ("device".to_owned(), info.name.clone()),
+            ("driver".to_owned(), info.driver.clone()),
+            ("driver version".to_owned(), format!("{:#x}", info.driver_version)),
+            ("vulkan".to_owned(), info.api.clone()),
+            ("device uuid".to_owned(), info.uuid.clone()),
+        ];
+        if let Some(probe) = &self.probe {
+            let remarks = probe.remarks();
+            let words = if remarks.is_empty() { "nothing remarkable".to_owned() } else { remarks.join("; ") };
+            facts.push(("half probe".to_owned(), words));
+        }
+        if let Some(test) = &self.self_test {
+            let words = test.failures.first().map_or_else(|| "passed".to_owned(), |f| format!("failed: {f}"));
+            facts.push(("self-test".to_owned(), words));
+        }
+        facts
     }
 
     fn load(&mut self, plan: &Arc<Plan>, model: &Arc<Model>) -> Result<(), EngineError> {
