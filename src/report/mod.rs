@@ -1,1 +1,356 @@
-//! One exporter per file: JSON, JUnit, HTML, Markdown, SARIF, CSV.
+//! Divergence reports: one record of what was compared and found, and one exporter per format.
+//!
+//! A [`Report`] is facts only: whoever ran the comparison fills it in, exporters turn it into bytes. Every format
+//! says the same; the HTML page also carries pictures.
+//!
+//! **Invariants**
+//! * Deterministic: the same report gives the same bytes. Time and host stand apart in [`Report::origin`], and
+//!   nowhere else.
+//! * Self-contained: no format refers to a file or an address that must be fetched.
+//! * A tensor that was not compared is listed with its reason, and counts as a failure in JUnit only as skipped.
+//!
+//! JSON schema, version 1: the serde form of [`Report`]. Fields are only ever added; a change of meaning changes
+//! [`SCHEMA`].
+
+mod csv;
+mod html;
+mod json;
+mod junit;
+mod markdown;
+pub mod picture;
+mod sarif;
+mod style;
+
+pub use picture::Picture;
+
+use crate::compare::{Comparison, Difference, Verdict};
+use crate::tensor::Shape;
+use serde::{Deserialize, Serialize};
+
+/// Version of the JSON form.
+pub const SCHEMA: u32 = 1;
+
+/// Everything one comparison found.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Report {
+    /// [`SCHEMA`].
+    pub schema: u32,
+    /// What was compared, as specified: an engine, a recording, a digest file.
+    pub subject: String,
+    /// What it was compared with.
+    pub reference: String,
+    /// One paragraph: what was found, where, why.
+    pub conclusion: String,
+    /// The first boundary that differs.
+    pub first_boundary: Option<String>,
+    /// The first kernel that differs in isolation.
+    pub first_kernel: Option<String>,
+    /// Boundaries and kernels, in the plan's order.
+    pub rows: Vec<Row>,
+    /// Single elements, with the bits of both sides.
+    pub probes: Vec<Probe>,
+    /// One differing window's attention, if it was looked at.
+    pub attention: Option<Attention>,
+    /// Known causes that were tested, best first.
+    pub causes: Vec<Cause>,
+    /// Where the differences lie, and where they do not: a sentence each.
+    pub pattern: Vec<String>,
+    /// Events by kernel: NaN -> +0, -0, saturation, overflow.
+    pub events: Vec<Event>,
+    /// Versions, hashes, device, driver, half-probe.
+    pub environment: Vec<Fact>,
+    /// The command line that reproduces this report.
+    pub command: String,
+    /// When and where: left out of every comparison of reports.
+    pub origin: Vec<Fact>,
+    /// Pictures of the first divergent tensor; only the HTML page carries them.
+    #[serde(skip)]
+    pub pictures: Vec<Picture>,
+}
+
+/// One tensor of the plan with both verdicts.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Row {
+    /// The tensor.
+    pub name: String,
+    /// `boundary` or `kernel`.
+    pub kind: String,
+    /// Block 0..=70.
+    pub block: usize,
+    /// The op that writes it.
+    pub op: String,
+    /// Element format and extent.
+    pub shape: String,
+    /// Each side on its own previous results.
+    pub accumulated: Option<Outcome>,
+    /// The subject on the reference's inputs.
+    pub isolated: Option<Outcome>,
+}
+
+impl Row {
+    /// A row without verdicts.
+    pub fn new(name: &str, kind: &str, block: usize, op: &str, shape: Shape) -> Self {
+        let [name, kind, op] = [name, kind, op].map(str::to_owned);
+        Self { name, kind, block, op, shape: shape.to_string(), accumulated: None, isolated: None }
+    }
+}
+
+/// The result of comparing one tensor in one mode.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Outcome {
+    /// `bit-exact`, `sign-of-zero`, `differs` or `not-compared`.
+    pub verdict: String,
+    /// Why it was not compared.
+    pub reason: Option<String>,
+    /// Elements compared.
+    pub elements: u64,
+    /// Elements that differ.
+    pub differing: u64,
+    /// Bytes that differ.
+    pub differing_bytes: u64,
+    /// Differing elements by class.
+    pub classes: Vec<(String, u64)>,
+    /// The first element that differs.
+    pub first: Option<Probe>,
+}
+
+impl Outcome {
+    /// Differing elements as a share of all, 0 to 1.
+    pub fn share(&self) -> f64 {
+        if self.elements == 0 { 0.0 } else { self.differing as f64 / self.elements as f64 }
+    }
+
+    /// Whether something was compared and is not equal.
+    pub fn is_difference(&self) -> bool {
+        matches!(self.verdict.as_str(), "differs" | "sign-of-zero")
+    }
+}
+
+impl From<&Comparison> for Outcome {
+    fn from(comparison: &Comparison) -> Self {
+        let reason = match &comparison.verdict {
+            Verdict::NotCompared(reason) => Some(reason.clone()),
+            _ => None,
+        };
+        let classes = comparison.counts.iter().filter(|&(class, count)| count > 0 && class.word() != "equal");
+        Self {
+            verdict: comparison.verdict.word().to_owned(),
+            reason,
+            elements: comparison.counts.total(),
+            differing: comparison.counts.differing(),
+            differing_bytes: comparison.differing_bytes,
+            classes: classes.map(|(class, count)| (class.word().to_owned(), count)).collect(),
+            first: comparison.first.as_ref().map(|first| Probe::new(comparison.name.as_str(), first)),
+        }
+    }
+}
+
+/// One element of both sides.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Probe {
+    /// The tensor.
+    pub tensor: String,
+    /// Token `y * width + x`.
+    pub token: usize,
+    /// Column.
+    pub x: usize,
+    /// Row.
+    pub y: usize,
+    /// Channel.
+    pub channel: usize,
+    /// The subject's bits, hexadecimal.
+    pub subject_bits: String,
+    /// The reference's bits, hexadecimal.
+    pub reference_bits: String,
+    /// The subject's value.
+    pub subject: String,
+    /// The reference's value.
+    pub reference: String,
+    /// How they differ.
+    pub class: String,
+    /// Codes from the reference to the subject, signed.
+    pub distance: i64,
+}
+
+impl Probe {
+    /// An element of a comparison.
+    pub fn new(tensor: &str, at: &Difference) -> Self {
+        Self {
+            tensor: tensor.to_owned(),
+            token: at.token,
+            x: at.x,
+            y: at.y,
+            channel: at.channel,
+            subject_bits: format!("{:#04x}", at.subject_bits),
+            reference_bits: format!("{:#04x}", at.reference_bits),
+            // Text, since JSON has no NaN, no infinity and no -0.
+            subject: at.subject.to_string(),
+            reference: at.reference.to_string(),
+            class: at.class.word().to_owned(),
+            distance: at.distance,
+        }
+    }
+}
+
+/// One query's attention in a differing window, both sides.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Attention {
+    /// The tensor that differs.
+    pub tensor: String,
+    /// Head.
+    pub head: usize,
+    /// Window, column and row.
+    pub window: (usize, usize),
+    /// Query, natural order.
+    pub query: usize,
+    /// Published weights of the 64 keys in physical order, as values: subject, reference.
+    pub weights: (Vec<f32>, Vec<f32>),
+    /// Which keys lie in the field.
+    pub inside: Vec<bool>,
+}
+
+/// A known cause that was tested.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Cause {
+    /// Its id in the catalogue.
+    pub id: String,
+    /// Its name.
+    pub name: String,
+    /// Where it was switched on.
+    pub site: String,
+    /// Share of the differing bytes that it reproduces, 0 to 1.
+    pub explained: f64,
+    /// Bytes that were equal and that it makes wrong.
+    pub newly_wrong: u64,
+    /// Whether the reference with this cause equals the subject in every byte.
+    pub exact: bool,
+    /// What to change in the port.
+    pub advice: String,
+}
+
+/// Events of one kernel.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Event {
+    /// The kernel's tensor.
+    pub tensor: String,
+    /// What happened.
+    pub kind: String,
+    /// How often, on the subject's side and on the reference's.
+    pub counts: (u64, u64),
+}
+
+/// A name and a value.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Fact {
+    /// What.
+    pub name: String,
+    /// Its value.
+    pub value: String,
+}
+
+impl Fact {
+    /// A fact.
+    pub fn new(name: impl Into<String>, value: impl Into<String>) -> Self {
+        Self { name: name.into(), value: value.into() }
+    }
+}
+
+impl Report {
+    /// An empty report of two sides.
+    pub fn new(subject: &str, reference: &str) -> Self {
+        Self { schema: SCHEMA, subject: subject.to_owned(), reference: reference.to_owned(), ..Self::default() }
+    }
+
+    /// Rows of boundaries.
+    pub fn boundaries(&self) -> impl Iterator<Item = &Row> {
+        self.rows.iter().filter(|row| row.kind == "boundary")
+    }
+
+    /// Rows that differ in either mode.
+    pub fn divergent(&self) -> impl Iterator<Item = &Row> {
+        self.rows.iter().filter(|row| row.accumulated.iter().chain(&row.isolated).any(Outcome::is_difference))
+    }
+}
+
+/// A file format of reports.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Format {
+    /// One self-contained page with pictures.
+    Html,
+    /// The whole report for programs.
+    Json,
+    /// A test case per boundary and kernel.
+    Junit,
+    /// A result per divergent kernel, for code-scanning tools.
+    Sarif,
+    /// For an issue thread.
+    Markdown,
+    /// A line per tensor.
+    Csv,
+}
+
+impl Format {
+    /// All formats.
+    pub const ALL: [Self; 6] = [Self::Html, Self::Json, Self::Junit, Self::Sarif, Self::Markdown, Self::Csv];
+
+    /// The name on a command line.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Html => "html",
+            Self::Json => "json",
+            Self::Junit => "junit",
+            Self::Sarif => "sarif",
+            Self::Markdown => "markdown",
+            Self::Csv => "csv",
+        }
+    }
+
+    /// The file name in a folder of reports.
+    pub const fn file_name(self) -> &'static str {
+        match self {
+            Self::Html => "report.html",
+            Self::Json => "report.json",
+            Self::Junit => "junit.xml",
+            Self::Sarif => "report.sarif",
+            Self::Markdown => "report.md",
+            Self::Csv => "report.csv",
+        }
+    }
+
+    /// The format of a name, or of a file's ending.
+    pub fn parse(text: &str) -> Option<Self> {
+        let ending = text.rsplit('.').next().unwrap_or(text);
+        match ending.to_ascii_lowercase().as_str() {
+            "html" | "htm" => Some(Self::Html),
+            "json" => Some(Self::Json),
+            "junit" | "xml" => Some(Self::Junit),
+            "sarif" => Some(Self::Sarif),
+            "markdown" | "md" => Some(Self::Markdown),
+            "csv" => Some(Self::Csv),
+            _ => None,
+        }
+    }
+}
+
+/// A report in a format.
+pub fn export(report: &Report, format: Format) -> Vec<u8> {
+    let text = match format {
+        Format::Html => html::export(report),
+        Format::Json => json::export(report),
+        Format::Junit => junit::export(report),
+        Format::Sarif => sarif::export(report),
+        Format::Markdown => markdown::export(report),
+        Format::Csv => csv::export(report),
+    };
+    text.into_bytes()
+}
+
+/// A share as people read it: `12.3 %`, with more digits where it is small.
+pub(crate) fn percent(share: f64) -> String {
+    match share * 100.0 {
+        0.0 => "0 %".to_owned(),
+        p if p >= 10.0 => format!("{p:.1} %"),
+        p if p >= 0.01 => format!("{p:.2} %"),
+        p => format!("{p:.1e} %"),
+    }
+}
