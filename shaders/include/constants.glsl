@@ -20,6 +20,7 @@ const uint LANES = 0x40u;
 const uint GEMM_ROWS = 0x40u;
 const uint GEMM_COLUMNS = 0x20u;
 const uint GEMM_LANES = 0x80u;
+const uint NUMERICS_WORDS = 0x8u;
 const uint COMPARE_LANES = 0x100u;
 const uint COLOUR_CHANNEL = 0x0u;
 const uint COLOUR_MEAN = 0x1u;

@@ -148,22 +148,17 @@ impl Vulkan {
             ])
         };
         let mut times = [Duration::ZERO];
-        let range = match range {
-            Some(range) => range,
-            None => {
-                self.runner.fill(&Slice { bytes: 4, ..bounds.clone() }, u32::MAX)?;
-                self.runner.fill(&Slice { offset: 4, bytes: 4, ..bounds.clone() }, 0)?;
-                let unknown = Range { low: 0.0, high: 0.0 };
-                self.runner.record(0, &[dispatch(unknown, false)], &mut times, &Control::new())?;
-                self.runner.flush(&mut times)?;
-                let found = self.store.words(&bounds, 2)?;
-                // Nothing finite leaves the bounds crossed.
-                if found[0] > found[1] {
-                    unknown
-                } else {
-                    Range { low: unordered(found[0]), high: unordered(found[1]) }
-                }
-            }
+        let range = if let Some(range) = range {
+            range
+        } else {
+            // Bounds start crossed, and stay so when nothing is finite.
+            self.runner.fill(&Slice { bytes: 4, ..bounds.clone() }, u32::MAX)?;
+            self.runner.fill(&Slice { offset: 4, bytes: 4, ..bounds.clone() }, 0)?;
+            let unknown = Range { low: 0.0, high: 0.0 };
+            self.runner.record(0, &[dispatch(unknown, false)], &mut times, &Control::new())?;
+            self.runner.flush(&mut times)?;
+            let found = self.store.words(&bounds, 2)?;
+            if found[0] > found[1] { unknown } else { Range { low: unordered(found[0]), high: unordered(found[1]) } }
         };
         self.runner.record(0, &[dispatch(range, true)], &mut times, &Control::new())?;
         self.runner.flush(&mut times)?;

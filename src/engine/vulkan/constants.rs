@@ -14,6 +14,8 @@ pub(crate) const GEMM_COLUMNS: u32 = 32;
 /// Invocations of the base GEMM: 4 x 4 results each.
 pub(crate) const GEMM_LANES: u32 = GEMM_ROWS * GEMM_COLUMNS / 16;
 
+/// Words that the arithmetic's test writes for a case.
+pub(crate) const NUMERICS_WORDS: u32 = 8;
 /// Invocations of a workgroup of the comparison.
 pub(crate) const COMPARE_LANES: u32 = 256;
 /// Colour modes, as specialization constants: one channel.
@@ -55,7 +57,6 @@ macro_rules! push_constants {
         }
     };
 }
-pub(crate) use push_constants;
 
 push_constants! {
     /// `convert`.
@@ -140,6 +141,7 @@ pub fn glsl() -> String {
         ("GEMM_ROWS", GEMM_ROWS),
         ("GEMM_COLUMNS", GEMM_COLUMNS),
         ("GEMM_LANES", GEMM_LANES),
+        ("NUMERICS_WORDS", NUMERICS_WORDS),
         ("COMPARE_LANES", COMPARE_LANES),
         ("COLOUR_CHANNEL", COLOUR_CHANNEL),
         ("COLOUR_MEAN", COLOUR_MEAN),

@@ -29,6 +29,8 @@ pub struct KernelReport {
     pub name: &'static str,
     /// The op that it runs.
     pub op: &'static str,
+    /// Its shaders.
+    pub shaders: Vec<&'static str>,
     /// Whether its bytes are meant to equal the reference's.
     pub exact: bool,
     /// Why the device cannot run it; absent when it can.
@@ -62,8 +64,14 @@ fn try_out(device: &Arc<Device>, test: bool, report: &mut DeviceReport) -> Resul
 
 /// Every kernel, and why a device cannot run it.
 pub fn kernels(info: &AdapterInfo) -> Vec<KernelReport> {
-    let base = base_words().into_iter().map(|op| KernelReport { name: op, op, exact: true, lacks: None });
-    let variants =
-        VARIANTS.iter().map(|v| KernelReport { name: v.name, op: v.op, exact: v.exact, lacks: (v.fits)(info).err() });
+    let base =
+        base_words().into_iter().map(|op| KernelReport { name: op, op, shaders: vec![op], exact: true, lacks: None });
+    let variants = VARIANTS.iter().map(|v| KernelReport {
+        name: v.name,
+        op: v.op,
+        shaders: v.shaders.iter().map(|shader| shader.name).collect(),
+        exact: v.exact,
+        lacks: (v.fits)(info).err(),
+    });
     base.chain(variants).collect()
 }

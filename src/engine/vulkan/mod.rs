@@ -22,6 +22,8 @@ mod global_attention;
 mod kernel;
 mod merge;
 mod normalize;
+mod numerics;
+mod once;
 mod pool;
 pub mod probe;
 pub mod raw;

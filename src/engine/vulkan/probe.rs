@@ -3,8 +3,9 @@
 //! The kernels do not depend on any of it. It is recorded because a port that does depend on it will differ, and
 //! this says why.
 
-use super::raw::{Buffer, Device, Pipeline, PipelineOptions, Place, Recorder, VulkanError};
-use super::shaders::{HALF_PROBE, HALF_PROBE_F16, Shader};
+use super::once;
+use super::raw::{Device, VulkanError};
+use super::shaders::{HALF_PROBE, HALF_PROBE_F16};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
@@ -99,18 +100,22 @@ impl HalfProbe {
     /// # Errors
     /// When the device fails.
     pub fn of(device: &Arc<Device>) -> Result<Self, VulkanError> {
-        let core = run(device, &HALF_PROBE)?;
-        let f16 = if device.info().features.float16 { Some(run(device, &HALF_PROBE_F16)?) } else { None };
+        let run = |shader| -> Result<[u32; 16], VulkanError> {
+            let bytes = once::run(device, shader, bytemuck::bytes_of(&inputs()), 64, 1)?;
+            Ok(bytemuck::pod_read_unaligned(&bytes))
+        };
+        let core = run(&HALF_PROBE)?;
+        let f16 = if device.info().features.float16 { Some(run(&HALF_PROBE_F16)?) } else { None };
         let value = |bits: u32| f32::from_bits(bits);
         let low = |word: u32| word & 0xffff;
         let half = |bits: u32| half::f16::from_bits(low(bits) as u16).to_f32();
-        let tie = half(core[10]);
+        let (tie, between) = (half(core[10]), BETWEEN.to_bits());
         Ok(Self {
-            folds_pack: value(core[0]) == BETWEEN,
+            folds_pack: core[0] == between,
             folds_pack_in_expression: value(core[1]) != 0.0,
-            folds_quantize: value(core[12]) == BETWEEN,
+            folds_quantize: core[12] == between,
             folds_quantize_in_expression: value(core[13]) != 0.0,
-            folds_cast: f16.map(|f| value(f[0]) == BETWEEN),
+            folds_cast: f16.map(|f| f[0] == between),
             folds_cast_in_expression: f16.map(|f| value(f[1]) != 0.0),
             flushes_packed_subnormals: low(core[2]) == 0,
             flushes_unpacked_subnormals: core[3] == 0,
@@ -163,28 +168,4 @@ fn rounding(above_tie: f32, tie: f32) -> Rounding {
         (a, _) if a == inputs()[8] => Rounding::None,
         _ => Rounding::Other,
     }
-}
-
-fn run(device: &Arc<Device>, shader: &'static Shader) -> Result<[u32; 16], VulkanError> {
-    let mut upload = Buffer::new(device, "probe input staging", 64, Place::Upload)?;
-    upload.mapped_mut().copy_from_slice(bytemuck::bytes_of(&inputs()));
-    let input = Arc::new(Buffer::new(device, "probe input", 64, Place::Device)?).whole();
-    let output = Arc::new(Buffer::new(device, "probe output", 64, Place::Device)?).whole();
-    let download = Arc::new(Buffer::new(device, "probe output staging", 64, Place::Download)?);
-    let options = PipelineOptions {
-        name: shader.name,
-        code: &shader.words(),
-        bindings: shader.bindings,
-        push: shader.push,
-        constants: &[],
-        subgroup: None,
-    };
-    let pipeline = Arc::new(Pipeline::new(device, options)?);
-    let mut recorder = Recorder::new(device, "probe")?;
-    recorder.copy((&upload, 0), &input)?;
-    recorder.fill(&output, 0)?;
-    recorder.dispatch(&pipeline, &[input, output.clone()], &[], [1, 1, 1])?;
-    recorder.copy_to_host(&output, &download)?;
-    recorder.submit()?;
-    Ok(bytemuck::pod_read_unaligned(download.mapped()))
 }

@@ -5,7 +5,7 @@
 
 use super::cases::{self, Case};
 use super::raw::{self, Device};
-use super::{Vulkan, shaders};
+use super::{Vulkan, numerics, shaders};
 use crate::engine::reference::Reference;
 use crate::engine::{Control, Engine, EngineError};
 use crate::geometry::Size;
@@ -112,6 +112,10 @@ impl SelfTest {
                 result.failures.extend(expected.iter().zip(&found).filter_map(|(e, f)| first_wrong(kernel, e, f)));
             }
         }
+        result.kernels.push("numerics".to_owned());
+        let arithmetic = numerics::failures(device).map_err(|error| super::failed(device, &error))?;
+        result.failures.splice(0..0, arithmetic);
+        device.save_pipelines();
         result.milliseconds = start.elapsed().as_millis() as u64;
         Ok(result)
     }
@@ -157,6 +161,8 @@ pub fn first_wrong(kernel: &str, expected: &Tensor, found: &Tensor) -> Option<Fa
 fn path(device: &Device) -> Option<PathBuf> {
     let info = device.info();
     let mut key = format!("{} {} {:x} {}", info.uuid, info.cache_uuid, info.driver_version, info.name).into_bytes();
-    shaders::all().iter().for_each(|shader| key.extend(shader.spirv()));
+    for shader in shaders::all() {
+        key.extend(shader.spirv());
+    }
     raw::cache_folder().map(|folder| folder.join(format!("self-test-{}.json", Digest::of(&key))))
 }

@@ -45,7 +45,6 @@ macro_rules! shader {
         )
     };
 }
-pub(crate) use shader;
 
 pub(crate) static CONVERT: Shader = shader!("convert", 2, c::ConvertPush::BYTES);
 pub(crate) static GEMM: Shader = shader!("gemm", 7, c::GemmPush::BYTES);
@@ -57,6 +56,7 @@ pub(crate) static POOL: Shader = shader!("pool", 2, c::PoolPush::BYTES);
 pub(crate) static MERGE: Shader = shader!("merge", 6, c::MergePush::BYTES);
 pub(crate) static COMPARE: Shader = shader!("compare", 6, c::ComparePush::BYTES);
 pub(crate) static COLOUR: Shader = shader!("colour", 4, c::ColourPush::BYTES);
+pub(crate) static NUMERICS: Shader = shader!("numerics", 2, 0);
 pub(crate) static HALF_PROBE: Shader = shader!("half_probe", 2, 0);
 pub(crate) static HALF_PROBE_F16: Shader = shader!("half_probe_f16", 2, 0);
 
@@ -83,6 +83,6 @@ pub(crate) static FUSED_ATTENTION: [Shader; 2] = [
 /// Every shader; a test demands that they are the files of `shaders/`, and compiles each anew.
 pub fn all() -> Vec<&'static Shader> {
     let base = [&CONVERT, &GEMM, &GEMM_HALF, &NORMALIZE, &WINDOW_ATTENTION, &GLOBAL_ATTENTION, &POOL, &MERGE];
-    let beside = [&COMPARE, &COLOUR, &HALF_PROBE, &HALF_PROBE_F16];
+    let beside = [&COMPARE, &COLOUR, &NUMERICS, &HALF_PROBE, &HALF_PROBE_F16];
     base.into_iter().chain(beside).chain(&GEMM_FAST).chain(&WINDOW_ATTENTION_FAST).chain(&FUSED_ATTENTION).collect()
 }

@@ -125,12 +125,11 @@ impl Store {
 
     /// Copies the start of a slice to the host.
     pub(crate) fn fetch(&mut self, from: &Slice, out: &mut [u8]) -> Result<(), VulkanError> {
-        let staging = match &self.download {
-            Some(staging) => Arc::clone(staging),
-            None => {
-                let made = Arc::new(Buffer::new(&self.device, "download staging", STAGING, Place::Download)?);
-                Arc::clone(self.download.insert(made))
-            }
+        let staging = if let Some(staging) = &self.download {
+            Arc::clone(staging)
+        } else {
+            let made = Arc::new(Buffer::new(&self.device, "download staging", STAGING, Place::Download)?);
+            Arc::clone(self.download.insert(made))
         };
         for (part, chunk) in out.chunks_mut(STAGING as usize).enumerate() {
             let offset = from.offset + part as u64 * STAGING;

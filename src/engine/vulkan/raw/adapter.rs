@@ -177,11 +177,6 @@ impl Adapter {
         &self.info
     }
 
-    /// The physical device.
-    pub(crate) fn handle(&self) -> vk::PhysicalDevice {
-        self.handle
-    }
-
     /// Whether the device offers an extension.
     pub(crate) fn offers(&self, name: &CStr) -> bool {
         names(&self.extensions, name)

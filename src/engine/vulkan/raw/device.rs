@@ -160,8 +160,8 @@ impl Device {
     }
 
     /// The physical device.
-    pub(crate) fn physical(&self) -> vk::PhysicalDevice {
-        self.adapter.handle()
+    pub fn physical(&self) -> vk::PhysicalDevice {
+        self.adapter.handle
     }
 
     /// The family of [`Self::queue`].

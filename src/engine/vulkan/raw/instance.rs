@@ -173,9 +173,11 @@ unsafe extern "system" fn collect(
     user: *mut c_void,
 ) -> vk::Bool32 {
     // SAFETY: the layer passes a valid structure for the time of the call.
-    let text = unsafe { (*data).message_as_c_str() };
+    let data = unsafe { &*data };
     // SAFETY: `user` is the instance's boxed `Messages`, alive as long as the messenger.
     let messages = unsafe { &*user.cast::<Messages>() };
+    // SAFETY: its message is a valid string, or null.
+    let text = unsafe { data.message_as_c_str() };
     let text = text.map_or_else(String::new, |text| text.to_string_lossy().into_owned());
     messages.0.lock().unwrap_or_else(PoisonError::into_inner).push(text);
     vk::FALSE
