@@ -1,175 +1,173 @@
-//! FP8 matrix product by panels: 32 columns at a time, groups of 16 in K order, many rows for each decoded panel.
+//! FP8 matrix product: tiles of rows against panels of 32 columns, group by group in K order.
+//!
+//! A panel's sixteen rows are spread out once per tile and group; the accumulators of a tile stay in the innermost
+//! cache. When there are few rows, the columns are shared out among the threads as well.
 
-use super::publish::{self, Table};
-use super::simd::Avx2;
-use super::simd::group::{Accumulators, Scratch};
-use super::simd::half::{Lanes, add_lanes, seed_lanes};
-use super::simd::panel::{COLUMNS, DEPTH, Panel};
-use super::{Outputs, Run};
+use super::job::{Buffer, Job};
+use super::simd::{self, COLUMNS, Kernel, Panel, ROWS, Simd, Tile};
+use super::weights::Packed;
 use crate::engine::EngineError;
-use crate::model::Matrix;
+use crate::numerics::f16;
 use crate::plan::ops::Gemm;
-use crate::tensor::{Element, Tensor};
+use crate::tensor::{Bytes, Element, Tensor};
 use rayon::prelude::*;
-use std::sync::Arc;
 
-/// Rows of a tile at most and at least: many, so that a panel's decoding is paid once, few enough to share out.
-const TILE: (usize, usize) = (96, 384);
+/// Tasks for each thread, so that they end together.
+const TASKS: usize = 6;
 
-pub(super) fn run(op: &Gemm, run: &Run<'_>) -> Result<Outputs, EngineError> {
-    let input = run.tensor(&op.input);
-    let rows = input.shape.tokens();
-    let product = Product {
-        token: run.token,
-        op,
-        a: input.codes(),
-        width: input.shape.channels,
-        weights: run.matrix(op.weights),
-        seed: op.seed.as_ref().map(|seed| (run.tensor(&seed.residual), run.halves(seed.scale))),
-        table: publish::epilogue(op.activation),
-    };
-    let columns = op.groups * op.n;
-    let mut published = vec![0_u8; if op.published.is_some() { rows * columns } else { 0 }];
-    let mut raw = vec![0_u16; if op.raw.is_some() { rows * columns } else { 0 }];
-    let threads = rayon::current_num_threads();
-    let tile = (rows / (threads * 4)).clamp(TILE.0, TILE.1).next_multiple_of(2);
-    let per_row = run.products / rows.max(1) as u64;
-    if rows.div_ceil(tile) >= threads {
-        // Empty outputs still need one chunk per tile.
-        let mut p: Vec<&mut [u8]> = chunks(&mut published, tile * columns, rows.div_ceil(tile));
-        let mut r: Vec<&mut [u16]> = chunks(&mut raw, tile * columns, rows.div_ceil(tile));
-        p.par_iter_mut().zip(&mut r).enumerate().try_for_each_init(Workspace::new, |space, (index, (p, r))| {
-            run.check()?;
-            let first = index * tile;
-            let count = tile.min(rows - first);
-            for panel in 0..columns / COLUMNS {
-                product.sums(panel, first, count, space);
-                product.finish(panel, &space.accumulators[..count], p, r);
-            }
-            run.control.advance(per_row * count as u64);
-            Ok::<(), EngineError>(())
-        })?;
-    } else {
-        // Few rows, many columns: share out the columns.
-        let panels: Vec<Vec<Accumulators>> = (0..columns / COLUMNS)
-            .into_par_iter()
-            .map_init(Workspace::new, |space, panel| {
-                run.check()?;
-                product.sums(panel, 0, rows, space);
-                run.control.advance(run.products / (columns / COLUMNS) as u64);
-                Ok::<_, EngineError>(space.accumulators[..rows].to_vec())
-            })
-            .collect::<Result<_, _>>()?;
-        for (panel, accumulators) in panels.iter().enumerate() {
-            product.finish(panel, accumulators, &mut published, &mut raw);
+pub(super) fn run(op: &Gemm, job: &Job<'_>) -> Result<Vec<Bytes>, EngineError> {
+    let input = job.tensor(&op.input);
+    let weights = job.weights.get(job.model, op.weights);
+    let seed = op.seed.as_ref().map(|seed| (job.tensor(&seed.residual), job.model.halves(seed.scale)));
+    let (tokens, columns) = (input.shape.tokens(), op.groups * op.n);
+    debug_assert_eq!(weights.panels() * COLUMNS, columns, "columns of all groups");
+    let tiles = tokens.div_ceil(ROWS);
+    let parts = (rayon::current_num_threads() * TASKS).div_ceil(tiles).clamp(1, columns / COLUMNS);
+    let width = (columns / COLUMNS).div_ceil(parts) * COLUMNS;
+
+    let mut published = Buffer::wanted(op.published.is_some(), tokens * columns);
+    let mut raw = Buffer::wanted(op.raw.is_some(), tokens * columns * 2);
+    let tasks = share(published.bytes(), columns, width, tiles).into_iter().zip(share(
+        raw.bytes(),
+        columns * 2,
+        width * 2,
+        tiles,
+    ));
+    let parts = columns.div_ceil(width);
+    let tasks: Vec<_> = tasks.enumerate().collect();
+    let products = (tokens * columns * op.k) as u64;
+    job.each(tasks.into_par_iter(), products, |(i, (published, raw))| {
+        let first = i / parts * ROWS;
+        let rows: Vec<&[u8]> = (first..(first + ROWS).min(tokens)).map(|row| input.row(row)).collect();
+        let panels = i % parts * width / COLUMNS..((i % parts + 1) * width).min(columns) / COLUMNS;
+        let seed = seed.as_ref().map(|(residual, scale)| Seed { residual, scale, first });
+        simd::run(job.level, Task { op, weights: &weights, rows, panels, seed, published, raw });
+    })?;
+    let outputs = [op.published.as_ref().map(|_| published), op.raw.as_ref().map(|_| raw)];
+    Ok(outputs.into_iter().flatten().map(Buffer::finish).collect())
+}
+
+/// Shares rows out into tiles of [`ROWS`] rows and columns of `width` bytes: tiles in order, their parts in order.
+/// An empty buffer gives tasks without rows.
+fn share(bytes: &mut [u8], stride: usize, width: usize, tiles: usize) -> Vec<Vec<&mut [u8]>> {
+    let parts = stride.div_ceil(width);
+    let mut tasks: Vec<Vec<&mut [u8]>> = (0..tiles * parts).map(|_| Vec::new()).collect();
+    for (row, line) in bytes.chunks_exact_mut(stride).enumerate() {
+        for (part, piece) in line.chunks_mut(width).enumerate() {
+            tasks[row / ROWS * parts + part].push(piece);
         }
     }
-    let mut outputs = Outputs::default();
-    outputs.codes(op.published.as_ref(), published);
-    outputs.halves(op.raw.as_ref(), raw);
-    Ok(outputs)
+    tasks
 }
 
-/// Cuts a buffer into `count` tiles; an empty one into `count` empty tiles.
-fn chunks<T>(buffer: &mut [T], size: usize, count: usize) -> Vec<&mut [T]> {
-    if buffer.is_empty() {
-        return (0..count).map(|_| <&mut [T]>::default()).collect();
-    }
-    buffer.chunks_mut(size).collect()
+/// Where a tile's first accumulators come from.
+struct Seed<'a> {
+    residual: &'a Tensor,
+    scale: &'a [f16],
+    /// The tile's first row.
+    first: usize,
 }
 
-/// What one thread needs beside the product.
-struct Workspace {
-    panel: Box<Panel>,
-    scratch: Box<Scratch>,
-    accumulators: Vec<Accumulators>,
-    part: Vec<Accumulators>,
-}
-
-impl Workspace {
-    fn new() -> Self {
-        let (panel, scratch) = (Box::default(), Scratch::new());
-        Self { panel, scratch, accumulators: Vec::new(), part: Vec::new() }
-    }
-}
-
-struct Product<'a> {
-    token: Avx2,
+/// One tile of rows against some panels.
+struct Task<'a> {
     op: &'a Gemm,
-    a: &'a [u8],
-    width: usize,
-    weights: Arc<Matrix>,
-    seed: Option<(&'a Tensor, Vec<u16>)>,
-    table: &'static Table,
+    weights: &'a Packed,
+    rows: Vec<&'a [u8]>,
+    panels: std::ops::Range<usize>,
+    seed: Option<Seed<'a>>,
+    published: Vec<&'a mut [u8]>,
+    raw: Vec<&'a mut [u8]>,
 }
 
-impl Product<'_> {
-    /// Sums one panel's columns of some rows into the workspace's accumulators.
-    fn sums(&self, panel: usize, first: usize, rows: usize, space: &mut Workspace) {
-        let column = panel * COLUMNS;
-        space.accumulators.clear();
-        space.accumulators.resize(rows, [0; COLUMNS]);
-        self.seeds(column, first, &mut space.accumulators);
-        let weights = &*self.weights;
-        let (part, local) = (column / weights.n, column % weights.n);
-        let codes = &weights.codes[part * weights.k * weights.n + local..];
-        let a = &self.a[first * self.width + column / self.op.n * self.op.k..];
-        for start in (0..self.op.k).step_by(self.op.partition) {
-            let sums = if start == 0 { &mut space.accumulators } else { &mut space.part };
-            if start > 0 {
-                sums.clear();
-                sums.resize(rows, [0; COLUMNS]);
-            }
-            for k in (start..(start + self.op.partition).min(self.op.k)).step_by(DEPTH) {
-                space.panel.fill(self.token, &codes[k * weights.n..], weights.n, COLUMNS);
-                space.panel.accumulate(self.token, &a[k..], self.width, sums, &mut space.scratch);
-            }
-            if start > 0 {
-                for (total, part) in space.accumulators.iter_mut().zip(&space.part) {
-                    for (total, part) in total.as_chunks_mut::<8>().0.iter_mut().zip(part.as_chunks::<8>().0) {
-                        let before: Lanes = *total;
-                        add_lanes(self.token, &before, part, total);
-                    }
+impl Kernel for Task<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn call<S: Simd>(mut self) {
+        let (mut tile, mut panel) = (Tile::new(), Panel::new());
+        let mut total = [[0; COLUMNS]; ROWS];
+        let count = self.rows.len();
+        for (place, p) in self.panels.clone().enumerate() {
+            let offset = p * COLUMNS / self.op.n * self.op.k;
+            let codes = self.weights.panel(p).as_chunks::<16>().0;
+            self.start::<S>(p, &mut tile);
+            for (g, codes) in codes.iter().enumerate() {
+                if g > 0 && (g * 16).is_multiple_of(self.op.partition) {
+                    join::<S>(&mut total, &mut tile, count, g * 16 == self.op.partition);
                 }
+                S::expand(codes, &mut panel);
+                S::group(&self.rows, offset + g * 16, &panel, &mut tile);
             }
-        }
-    }
-
-    fn seeds(&self, column: usize, first: usize, accumulators: &mut [Accumulators]) {
-        let Some((residual, scale)) = &self.seed else { return };
-        let scale = scale[column..column + COLUMNS].as_chunks::<8>().0;
-        for (row, accumulators) in accumulators.iter_mut().enumerate() {
-            let at = (first + row) * residual.shape.channels + column;
-            let halves = halves_of(residual, at);
-            for (i, out) in accumulators.as_chunks_mut::<8>().0.iter_mut().enumerate() {
-                seed_lanes(self.token, &halves.as_chunks::<8>().0[i], &scale[i], out);
+            if self.op.partition < self.op.k {
+                join::<S>(&mut total, &mut tile, count, false);
+                tile.sums = total;
             }
-        }
-    }
-
-    /// Writes one panel's columns of a tile's rows: published, raw, or both.
-    fn finish(&self, panel: usize, accumulators: &[Accumulators], published: &mut [u8], raw: &mut [u16]) {
-        let columns = self.op.groups * self.op.n;
-        for (row, sums) in accumulators.iter().enumerate() {
-            let at = row * columns + panel * COLUMNS;
-            if !published.is_empty() {
-                publish::publish(self.table, sums, &mut published[at..at + COLUMNS]);
-            }
-            if !raw.is_empty() {
-                raw[at..at + COLUMNS].copy_from_slice(sums);
-            }
+            self.finish::<S>(place, &tile);
         }
     }
 }
 
-/// 32 elements of a residual as halves' bits.
-fn halves_of(residual: &Tensor, at: usize) -> [u16; COLUMNS] {
-    match residual.shape.element {
-        Element::E4m3 => {
-            let codes = &residual.codes()[at..at + COLUMNS];
-            std::array::from_fn(|i| publish::DECODED[usize::from(codes[i])])
+impl Task<'_> {
+    /// The first accumulators of a panel: seeds, or zeros.
+    #[inline(always)]
+    fn start<S: Simd>(&self, panel: usize, tile: &mut Tile) {
+        let Some(seed) = &self.seed else {
+            tile.sums = [[0; COLUMNS]; ROWS];
+            return;
+        };
+        let column = panel * COLUMNS;
+        let scale: &[u16; COLUMNS] = bytemuck::cast_slice(seed.scale)[column..].first_chunk().expect("whole panels");
+        let scale = simd::halves32::<S>(scale);
+        for (r, sums) in tile.sums[..self.rows.len()].iter_mut().enumerate() {
+            let residual = channels32::<S>(seed.residual, seed.first + r, column);
+            let mut seeds = scale;
+            for (seed, residual) in seeds.iter_mut().zip(residual) {
+                // Adding +0 makes +0 of -0 and changes nothing else.
+                *seed = S::add(simd::hmul::<S>(residual, *seed), S::splat(0.0));
+            }
+            *sums = simd::to_halves32::<S>(seeds);
         }
-        Element::F16 => std::array::from_fn(|i| residual.halves()[at + i].to_bits()),
-        Element::F32 => unreachable!("no residual is f32"),
+    }
+
+    #[inline(always)]
+    fn finish<S: Simd>(&mut self, place: usize, tile: &Tile) {
+        let at = place * COLUMNS;
+        for (out, sums) in self.published.iter_mut().zip(&tile.sums) {
+            out[at..][..COLUMNS].copy_from_slice(&simd::epilogue::<S>(sums, self.op.activation));
+        }
+        for (out, sums) in self.raw.iter_mut().zip(&tile.sums) {
+            out[2 * at..][..2 * COLUMNS].copy_from_slice(bytemuck::cast_slice(sums));
+        }
+    }
+}
+
+/// 32 channels of a tensor of codes or halves, widened.
+#[inline(always)]
+pub(super) fn channels32<S: Simd>(tensor: &Tensor, row: usize, column: usize) -> [S::V; 4] {
+    let bytes = &tensor.row(row)[column * tensor.shape.element.bytes()..];
+    match tensor.shape.element {
+        Element::F16 => {
+            let halves: &[u16] = bytemuck::cast_slice(bytes);
+            simd::halves32::<S>(halves.first_chunk().expect("whole panels"))
+        }
+        _ => simd::codes32::<S>(bytes.first_chunk().expect("whole panels")),
+    }
+}
+
+/// Adds a partition's sums to the total and starts the next from zero.
+#[inline(always)]
+fn join<S: Simd>(total: &mut [[u16; COLUMNS]; ROWS], tile: &mut Tile, count: usize, first: bool) {
+    for (total, sums) in total.iter_mut().zip(&mut tile.sums).take(count) {
+        if first {
+            *total = *sums;
+        } else {
+            let (a, b) = (simd::halves32::<S>(total), simd::halves32::<S>(sums));
+            let mut joined = a;
+            for (joined, b) in joined.iter_mut().zip(b) {
+                *joined = S::add(*joined, b);
+            }
+            *total = simd::to_halves32::<S>(joined);
+        }
+        *sums = [0; COLUMNS];
     }
 }

@@ -1,129 +1,114 @@
-//! Global attention, one head per task: all keys and values as panels, queries in blocks.
+//! Global attention: a tile of queries of one head against all keys, then against all values.
 
-use super::publish;
-use super::simd::group::{Accumulators, Scratch};
-use super::simd::panel::{COLUMNS, DEPTH, Panel};
-use super::simd::softmax;
-use super::{Outputs, Run};
+use super::job::{Buffer, Job};
+use super::simd::{self, COLUMNS, Kernel, Panel, ROWS, Simd, Tile, hadd, hmul};
+use super::softmax;
+use super::window_attention::transpose;
 use crate::engine::EngineError;
-use crate::numerics::cosine::HEAD;
+use crate::numerics::exponential::{VIT, exp_weight_vit};
+use crate::numerics::f16;
 use crate::numerics::softmax::KEYS;
-use crate::numerics::{exponential, f16, float16};
 use crate::plan::ops::GlobalAttention;
+use crate::tensor::Bytes;
 use rayon::prelude::*;
 
-/// Queries of one block.
-const BLOCK: usize = 96;
+/// Queries of one task.
+const QUERIES: usize = 32;
 
-pub(super) fn run(op: &GlobalAttention, run: &Run<'_>) -> Result<Outputs, EngineError> {
-    let input = run.tensor(&op.input);
-    let tokens = input.shape.tokens();
-    let per_head = run.products / op.heads as u64;
-    let heads: Vec<Vec<u8>> = (0..op.heads)
-        .into_par_iter()
-        .map(|head| {
-            let out = Head::gather(run, input.codes(), tokens, op.heads, head).attend()?;
-            run.control.advance(per_head);
-            Ok::<_, EngineError>(out)
-        })
-        .collect::<Result<_, _>>()?;
-    let mut codes = vec![0_u8; tokens * op.heads * HEAD];
-    for (token, row) in codes.chunks_exact_mut(op.heads * HEAD).enumerate() {
-        for (head, out) in row.chunks_exact_mut(HEAD).enumerate() {
-            out.copy_from_slice(&heads[head][token * HEAD..][..HEAD]);
-        }
-    }
-    let mut outputs = Outputs::default();
-    outputs.codes(Some(&op.output), codes);
-    Ok(outputs)
-}
-
-struct Head<'a> {
-    run: &'a Run<'a>,
-    tokens: usize,
-    padded: usize,
-    queries: Vec<u8>,
-    /// `[key / 32][channel / 16]`.
-    keys: Vec<Panel>,
-    /// `[key / 16]`.
-    values: Vec<Panel>,
-}
-
-impl<'a> Head<'a> {
-    fn gather(run: &'a Run<'a>, normalized: &[u8], tokens: usize, heads: usize, head: usize) -> Self {
-        let padded = GlobalAttention::padded(tokens);
-        let part = |token: usize, i: usize| &normalized[((token * heads + head) * 3 + i) * HEAD..][..HEAD];
-        let (mut keys, mut values) = (vec![0; HEAD * padded], vec![0; padded * HEAD]);
-        for token in 0..tokens {
-            for (c, &code) in part(token, 1).iter().enumerate() {
-                keys[c * padded + token] = code;
-            }
-            values[token * HEAD..][..HEAD].copy_from_slice(part(token, 2));
-        }
-        let panel = |codes: &[u8], stride: usize| {
-            let mut panel = Panel::default();
-            panel.fill(run.token, codes, stride, COLUMNS);
-            panel
+pub(super) fn run(op: &GlobalAttention, job: &Job<'_>) -> Result<Vec<Bytes>, EngineError> {
+    let normalized = job.tensor(&op.input);
+    let tokens = normalized.shape.tokens();
+    let padded = GlobalAttention::padded(tokens);
+    let part = |head: usize, part: usize| -> Vec<[u8; COLUMNS]> {
+        let channels = |t: usize| -> [u8; COLUMNS] {
+            let row = &normalized.row(t)[(3 * head + part) * COLUMNS..];
+            *row.first_chunk().expect("heads are whole")
         };
-        let key_panel = |i: usize| panel(&keys[i % 2 * DEPTH * padded + i / 2 * COLUMNS..], padded);
-        Self {
-            run,
-            tokens,
-            padded,
-            queries: (0..tokens).flat_map(|token| part(token, 0).iter().copied()).collect(),
-            keys: (0..padded / COLUMNS * 2).map(key_panel).collect(),
-            values: (0..padded / DEPTH).map(|i| panel(&values[i * DEPTH * HEAD..], HEAD)).collect(),
-        }
-    }
+        (0..padded).map(|t| if t < tokens { channels(t) } else { [0; COLUMNS] }).collect()
+    };
+    let parts: Vec<[Vec<[u8; COLUMNS]>; 3]> =
+        (0..op.heads).into_par_iter().map(|head| [0, 1, 2].map(|p| part(head, p))).collect();
+    // What the padding's keys have added to the total.
+    let excess = f16::from_f32(exp_weight_vit(f16::ZERO).to_f32() * (padded - tokens) as f32).to_f32();
 
-    /// `[token][32]` published results.
-    fn attend(&self) -> Result<Vec<u8>, EngineError> {
-        let mut out = vec![0; self.tokens * HEAD];
-        let mut scratch = Scratch::new();
-        for (queries, out) in self.queries.chunks(BLOCK * HEAD).zip(out.chunks_mut(BLOCK * HEAD)) {
-            self.run.check()?;
-            let rows = queries.len() / HEAD;
-            let (weights, totals) = self.weights(queries, rows, &mut scratch);
-            let mut sums: Vec<Accumulators> = vec![[0; COLUMNS]; rows];
-            for (i, panel) in self.values.iter().enumerate() {
-                panel.accumulate(self.run.token, &weights[i * DEPTH..], self.padded, &mut sums, &mut scratch);
-            }
-            for ((sums, total), out) in sums.iter().zip(totals).zip(out.chunks_exact_mut(HEAD)) {
-                let reciprocal = float16::reciprocal(total);
-                for (code, &sum) in out.iter_mut().zip(sums) {
-                    let quotient = float16::mul(f16::from_bits(sum), reciprocal);
-                    *code = publish::PLAIN[usize::from(quotient.to_bits())];
+    let tiles = tokens.div_ceil(QUERIES);
+    let mut attended = vec![[[0; COLUMNS]; QUERIES]; op.heads * tiles];
+    let tasks = attended.par_iter_mut().enumerate();
+    job.each(tasks, op.products(tokens) as u64, |(i, out)| {
+        let [queries, keys, values] = &parts[i / tiles];
+        let queries = &queries[i % tiles * QUERIES..][..QUERIES];
+        simd::run(job.level, Head { queries, keys, values, excess: (padded > tokens).then_some(excess), out });
+    })?;
+    let width = op.heads * COLUMNS;
+    let mut output = Buffer::new(tokens * width);
+    job.rows(&mut output, width, 1, 0, |token, out| {
+        for (head, out) in out.as_chunks_mut().0.iter_mut().enumerate() {
+            *out = attended[head * tiles + token / QUERIES][token % QUERIES];
+        }
+    })?;
+    Ok(vec![output.finish()])
+}
+
+/// A tile of queries of one head.
+struct Head<'a> {
+    queries: &'a [[u8; COLUMNS]],
+    keys: &'a [[u8; COLUMNS]],
+    values: &'a [[u8; COLUMNS]],
+    /// Taken off the totals, if there is padding.
+    excess: Option<f32>,
+    out: &'a mut [[u8; COLUMNS]; QUERIES],
+}
+
+impl Kernel for Head<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn call<S: Simd>(self) {
+        let (mut tile, mut panel) = (Tile::new(), Panel::new());
+        let mut weights = vec![0_u8; QUERIES * self.keys.len()];
+        let mut totals = [S::splat(0.0); QUERIES / 8];
+        let rows: [&[u8]; QUERIES] = std::array::from_fn(|q| &self.queries[q][..]);
+        for (block, keys) in self.keys.as_chunks::<KEYS>().0.iter().enumerate() {
+            let mut scores = [[0; KEYS]; QUERIES];
+            for (half, keys) in keys.as_chunks::<COLUMNS>().0.iter().enumerate() {
+                tile.sums = [[0; COLUMNS]; ROWS];
+                for (g, codes) in transpose(keys).as_chunks::<16>().0.iter().enumerate() {
+                    S::expand(codes, &mut panel);
+                    S::group(&rows, g * 16, &panel, &mut tile);
+                }
+                for (scores, sums) in scores.iter_mut().zip(&tile.sums) {
+                    scores[half * COLUMNS..][..COLUMNS].copy_from_slice(sums);
                 }
             }
-        }
-        Ok(out)
-    }
-
-    /// Published, unnormalized weights `[query][padded]`, and each query's total.
-    fn weights(&self, queries: &[u8], rows: usize, scratch: &mut Scratch) -> (Vec<u8>, Vec<f16>) {
-        let mut halves = vec![0_u16; rows * self.padded];
-        for (i, panels) in self.keys.chunks_exact(2).enumerate() {
-            let mut scores: Vec<Accumulators> = vec![[0; COLUMNS]; rows];
-            for (c, panel) in panels.iter().enumerate() {
-                panel.accumulate(self.run.token, &queries[c * DEPTH..], HEAD, &mut scores, scratch);
+            for (q, scores) in scores.iter_mut().enumerate() {
+                softmax::exponentials::<S>(scores, &VIT);
+                let weights = &mut weights[q * self.keys.len() + block * KEYS..][..KEYS];
+                for (weights, e) in weights.as_chunks_mut().0.iter_mut().zip(scores.as_chunks().0) {
+                    *weights = S::publish(simd::halves32::<S>(e));
+                }
             }
-            for (row, scores) in scores.iter().enumerate() {
-                halves[row * self.padded + i * COLUMNS..][..COLUMNS].copy_from_slice(scores);
+            for (total, e) in totals.iter_mut().zip(scores.as_chunks::<8>().0) {
+                *total = hadd::<S>(*total, softmax::totals::<S>(e));
             }
         }
-        let padding = (self.padded - self.tokens) as f32;
-        let excess = f16::from_f32(exponential::exp_weight_vit(f16::ZERO).to_f32() * padding);
-        let totals = halves.chunks_exact_mut(self.padded).map(|row| {
-            let mut total = f16::ZERO;
-            for block in row.as_chunks_mut::<KEYS>().0 {
-                let sum = softmax::exponentials(self.run.token, &exponential::VIT, block);
-                total = float16::add(total, sum);
+        tile.sums = [[0; COLUMNS]; ROWS];
+        let rows: [&[u8]; QUERIES] = std::array::from_fn(|q| &weights[q * self.keys.len()..][..self.keys.len()]);
+        for (g, codes) in self.values.as_chunks::<16>().0.iter().enumerate() {
+            S::expand(codes, &mut panel);
+            S::group(&rows, g * 16, &panel, &mut tile);
+        }
+        for (i, mut total) in totals.into_iter().enumerate() {
+            if let Some(excess) = self.excess {
+                total = hadd::<S>(total, S::splat(-excess));
             }
-            if padding > 0.0 { float16::add(total, -excess) } else { total }
-        });
-        let totals = totals.collect();
-        let mut weights = vec![0; halves.len()];
-        publish::publish(&publish::PLAIN, &halves, &mut weights);
-        (weights, totals)
+            let reciprocals = S::to_singles(softmax::reciprocal::<S>(total));
+            for (j, r) in reciprocals.into_iter().enumerate() {
+                let mut v = simd::halves32::<S>(&tile.sums[8 * i + j]);
+                for x in &mut v {
+                    *x = hmul::<S>(*x, S::splat(r));
+                }
+                self.out[8 * i + j] = S::publish(v);
+            }
+        }
     }
 }

@@ -4,47 +4,32 @@
 //! * Every op and every [`Level`] makes the reference's bytes, or it has a bug.
 //! * A step whose rules are not exact runs on the reference's scalar rows: no kernel is copied for a cause.
 
-mod level;
-
-// The kernels. They exist where their instructions do; elsewhere every level is the reference's rows.
-#[cfg(target_arch = "x86_64")]
 mod convert;
-#[cfg(target_arch = "x86_64")]
 mod gemm;
-#[cfg(target_arch = "x86_64")]
 mod gemm_half;
-#[cfg(target_arch = "x86_64")]
 mod global_attention;
-#[cfg(target_arch = "x86_64")]
+mod job;
+mod level;
 mod merge;
-#[cfg(target_arch = "x86_64")]
 mod normalize;
-#[cfg(target_arch = "x86_64")]
 mod pool;
-#[cfg(target_arch = "x86_64")]
-mod publish;
-#[cfg(target_arch = "x86_64")]
-mod run;
-#[cfg(target_arch = "x86_64")]
 mod simd;
-#[cfg(target_arch = "x86_64")]
+mod softmax;
+mod weights;
 mod window_attention;
-
-#[cfg(target_arch = "x86_64")]
-use run::{Outputs, Run, TILE};
 
 pub use level::Level;
 
 use super::{Control, Engine, EngineError, EngineInfo, StepReport, reference};
-use crate::model::{Matrix, Model, Parameter};
-use crate::plan::{Plan, Step};
+use crate::model::Model;
+use crate::plan::{Op, Plan, Step};
 use crate::tensor::{Bytes, Tensor, TensorName};
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::Instant;
 
-/// Weight matrices in plain order, unpacked when a step first needs them.
-type Matrices = Mutex<BTreeMap<Parameter, Arc<Matrix>>>;
+use job::Job;
+use weights::Weights;
 
 /// The engine over SIMD kernels.
 #[derive(Debug)]
@@ -52,7 +37,7 @@ pub struct Cpu {
     level: Level,
     loaded: Option<(Arc<Plan>, Arc<Model>)>,
     tensors: BTreeMap<TensorName, Tensor>,
-    matrices: Matrices,
+    weights: Weights,
 }
 
 impl Cpu {
@@ -62,15 +47,32 @@ impl Cpu {
     /// When this processor lacks the level's instructions.
     pub fn new(level: Level) -> Result<Self, EngineError> {
         if !level.is_available() {
-            let message = format!("this processor has no {level}; it has {}", Level::available_names());
+            let message = format!(
+                "this processor, or this build, has no {level} kernels; there are {}",
+                Level::available_names()
+            );
             return Err(EngineError::Unavailable { engine: format!("cpu:{level}"), message });
         }
-        Ok(Self { level, loaded: None, tensors: BTreeMap::new(), matrices: Matrices::default() })
+        Ok(Self { level, loaded: None, tensors: BTreeMap::new(), weights: Weights::default() })
     }
 
     /// The level in use.
     pub fn level(&self) -> Level {
         self.level
+    }
+}
+
+/// The bytes of an exact op's outputs, in the order of [`Op::outputs`].
+fn compute(op: &Op, job: &Job<'_>) -> Result<Vec<Bytes>, EngineError> {
+    match op {
+        Op::Convert(op) => convert::run(op, job),
+        Op::Gemm(op) => gemm::run(op, job),
+        Op::GemmHalf(op) => gemm_half::run(op, job),
+        Op::Normalize(op) => normalize::run(op, job),
+        Op::WindowAttention(op) => window_attention::run(op, job),
+        Op::GlobalAttention(op) => global_attention::run(op, job),
+        Op::Pool(op) => pool::run(op, job),
+        Op::Merge(op) => merge::run(op, job),
     }
 }
 
@@ -81,8 +83,8 @@ impl Engine for Cpu {
     }
 
     fn load(&mut self, plan: &Arc<Plan>, model: &Arc<Model>) -> Result<(), EngineError> {
-        if !self.loaded.as_ref().is_some_and(|(_, before)| Arc::ptr_eq(before, model)) {
-            self.matrices = Matrices::default();
+        if self.loaded.as_ref().is_none_or(|(_, before)| !Arc::ptr_eq(before, model)) {
+            self.weights = Weights::default();
         }
         self.loaded = Some((Arc::clone(plan), Arc::clone(model)));
         self.tensors.clear();
@@ -101,9 +103,18 @@ impl Engine for Cpu {
         let start = Instant::now();
         let (plan, model) = self.loaded.as_ref().expect("load comes before run");
         let sources = reference::Sources { plan, model, tensors: &self.tensors };
-        for (name, bytes) in outputs(self.level, step, sources, &self.matrices, control)? {
-            let shape = plan.shape(&name);
-            let tensor = Tensor::new(name.clone(), shape, bytes).expect("kernels fill their shape");
+        reference::check_inputs("cpu", step, sources)?;
+        let (level, tensors, weights) = (self.level, &self.tensors, &self.weights);
+        let outputs = if step.rules.is_exact() {
+            compute(&step.op, &Job { level, plan, model, tensors, weights, control })?
+        } else {
+            let rows: Vec<usize> = (0..plan.shape(step.name()).tokens()).collect();
+            let outputs = reference::run_rows(step, sources, &rows, control)?;
+            outputs.into_iter().map(|(_, bytes)| Bytes::copy(&bytes)).collect()
+        };
+        let names: Vec<TensorName> = step.op.outputs().into_iter().cloned().collect();
+        for (name, bytes) in names.into_iter().zip(outputs) {
+            let tensor = Tensor::new(name.clone(), plan.shape(&name), bytes).expect("kernels fill their shape");
             self.tensors.insert(name, tensor);
         }
         Ok(StepReport { duration: start.elapsed() })
@@ -117,22 +128,4 @@ impl Engine for Cpu {
     fn release(&mut self, name: &TensorName) {
         self.tensors.remove(name);
     }
-}
-
-/// A step's output bytes: by the level's kernels for exact rules, else by the reference's rows.
-fn outputs(
-    level: Level,
-    step: &Step,
-    sources: reference::Sources<'_>,
-    matrices: &Matrices,
-    control: &Control,
-) -> Result<Vec<(TensorName, Bytes)>, EngineError> {
-    reference::check_inputs("cpu", step, sources)?;
-    #[cfg(target_arch = "x86_64")]
-    if let Some(token) = simd::Avx2::new().filter(|_| level >= Level::Avx2 && step.rules.is_exact()) {
-        return run::run(token, step, sources, matrices, control);
-    }
-    let rows: Vec<usize> = (0..sources.plan.shape(step.name()).tokens()).collect();
-    let outputs = reference::run_rows(step, sources, &rows, control)?;
-    Ok(outputs.into_iter().map(|(name, bytes)| (name, Bytes::copy(&bytes))).collect())
 }

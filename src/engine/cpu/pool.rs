@@ -1,37 +1,51 @@
-//! 2x2 average in halves, eight channels at a time.
+//! 2x2 average in halves, published, a row of pixels at a time.
 
-use super::publish;
-use super::simd::half::{Lanes, pool_lanes};
-use super::{Outputs, Run};
+use super::job::{Buffer, Job};
+use super::simd::{self, COLUMNS, Kernel, Simd, hadd, halves32, hmul};
 use crate::engine::EngineError;
 use crate::plan::ops::Pool;
-use rayon::prelude::*;
+use crate::tensor::Bytes;
 
-pub(super) fn run(op: &Pool, run: &Run<'_>) -> Result<Outputs, EngineError> {
-    let input = run.tensor(&op.input);
+pub(super) fn run(op: &Pool, job: &Job<'_>) -> Result<Vec<Bytes>, EngineError> {
+    let input = job.tensor(&op.input);
     let (above, channels) = (input.shape.size, input.shape.channels);
-    let below = run.plan.shape(&op.output).size;
+    let below = job.plan.shape(&op.output).size;
     let halves: &[u16] = bytemuck::cast_slice(input.halves());
-    let mut codes = vec![0_u8; below.tokens() * channels];
-    codes.par_chunks_exact_mut(below.width * channels).enumerate().try_for_each(|(y, row)| {
-        run.check()?;
-        for (x, out) in row.chunks_exact_mut(channels).enumerate() {
-            if 2 * x + 1 >= above.width || 2 * y + 1 >= above.height {
-                continue;
-            }
-            let token = |dx: usize, dy: usize| {
-                halves[((2 * y + dy) * above.width + 2 * x + dx) * channels..][..channels].as_chunks::<8>().0
-            };
-            let [a, b, c, d] = [token(0, 0), token(1, 0), token(0, 1), token(1, 1)];
-            for (i, out) in out.as_chunks_mut::<8>().0.iter_mut().enumerate() {
-                let mut average: Lanes = [0; 8];
-                pool_lanes(run.token, [&a[i], &b[i], &c[i], &d[i]], &mut average);
-                publish::publish(&publish::PLAIN, &average, out);
+    let mut output = Buffer::new(below.tokens() * channels);
+    job.rows(&mut output, below.width * channels, 1, 0, |y, out| {
+        if 2 * y + 1 < above.height {
+            let row = |y: usize| &halves[y * above.width * channels..][..above.width * channels];
+            simd::run(job.level, Row { above: [row(2 * y), row(2 * y + 1)], channels, out });
+        }
+    })?;
+    Ok(vec![output.finish()])
+}
+
+/// One row of pixels below two; what has no whole block above stays 0.
+struct Row<'a> {
+    above: [&'a [u16]; 2],
+    channels: usize,
+    out: &'a mut [u8],
+}
+
+impl Kernel for Row<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn call<S: Simd>(self) {
+        let [upper, lower] = self.above.map(|row| row.chunks_exact(2 * self.channels));
+        for ((upper, lower), out) in upper.zip(lower).zip(self.out.chunks_exact_mut(self.channels)) {
+            let ((a, b), (c, d)) = (upper.split_at(self.channels), lower.split_at(self.channels));
+            let [a, b, c, d] = [a, b, c, d].map(|x| x.as_chunks::<COLUMNS>().0);
+            for (i, out) in out.as_chunks_mut().0.iter_mut().enumerate() {
+                let mut v = halves32::<S>(&a[i]);
+                let (b, c, d) = (halves32::<S>(&b[i]), halves32::<S>(&c[i]), halves32::<S>(&d[i]));
+                for (j, a) in v.iter_mut().enumerate() {
+                    let sum = hadd::<S>(hadd::<S>(*a, b[j]), hadd::<S>(c[j], d[j]));
+                    *a = hmul::<S>(sum, S::splat(0.25));
+                }
+                *out = S::publish(v);
             }
         }
-        Ok::<(), EngineError>(())
-    })?;
-    let mut outputs = Outputs::default();
-    outputs.codes(Some(&op.output), codes);
-    Ok(outputs)
+    }
 }

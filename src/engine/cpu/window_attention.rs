@@ -1,169 +1,114 @@
-//! Window attention: for each window and head, scores and weighted values are two small panel products around the
-//! fixed-order softmax. A band of windows owns a contiguous band of the output.
+//! Window attention: for every window and head two small exact products around a softmax, rows in physical order.
 
-use super::publish;
-use super::simd::group::{Accumulators, Scratch};
-use super::simd::panel::{COLUMNS, DEPTH, Panel};
-use super::simd::softmax;
-use super::{Outputs, Run};
+use super::job::{Buffer, Job};
+use super::simd::{self, COLUMNS, Kernel, Panel, ROWS, Simd, Tile};
+use super::softmax;
 use crate::engine::EngineError;
-use crate::geometry::{WindowGrid, window};
-use crate::numerics::cosine::HEAD;
-use crate::numerics::exponential;
-use crate::numerics::f16;
+use crate::geometry::window;
 use crate::numerics::softmax::KEYS;
 use crate::plan::ops::WindowAttention;
+use crate::tensor::Bytes;
 use rayon::prelude::*;
 
-pub(super) fn run(op: &WindowAttention, run: &Run<'_>) -> Result<Outputs, EngineError> {
-    let input = run.tensor(&op.input);
-    let grid = op.grid(input.shape.size);
-    let attention = Attention {
-        run,
-        grid,
-        heads: op.heads,
-        normalized: input.codes(),
-        prior: natural_rows(&run.model.prior(op.prior)),
+/// What one head of one window attends to: codes in physical order, zeros outside the field.
+type Codes = [[u8; COLUMNS]; KEYS];
+
+pub(super) fn run(op: &WindowAttention, job: &Job<'_>) -> Result<Vec<Bytes>, EngineError> {
+    let normalized = job.tensor(&op.input);
+    let prior = job.model.prior(op.prior);
+    let prior: &[[u16; KEYS]] = bytemuck::cast_slice::<_, u16>(&prior).as_chunks().0;
+    let size = normalized.shape.size;
+    let grid = op.grid(size);
+    let tokens_of = |index: usize| -> [Option<usize>; KEYS] {
+        let at = (index % grid.windows.width, index / grid.windows.width);
+        std::array::from_fn(|p| grid.token(at, window::natural(p)))
     };
-    let mut codes = vec![0_u8; input.shape.tokens() * op.heads * HEAD];
-    let bands = bands(&grid, op.heads * HEAD, &mut codes);
-    let per_band = run.products / bands.len() as u64;
-    bands.into_par_iter().enumerate().try_for_each_init(Workspace::new, |space, (band, (first, out))| {
-        run.check()?;
-        for column in 0..grid.windows.width {
-            attention.window((column, band), first, out, space);
-        }
-        run.control.advance(per_band);
-        Ok::<(), EngineError>(())
-    })?;
-    let mut outputs = Outputs::default();
-    outputs.codes(Some(&op.output), codes);
-    Ok(outputs)
-}
-
-/// The output cut into bands of windows: each band's first token, and its bytes.
-fn bands<'a>(grid: &WindowGrid, channels: usize, mut codes: &'a mut [u8]) -> Vec<(usize, &'a mut [u8])> {
-    let mut bands = Vec::new();
-    let mut first = 0;
-    for band in 0..grid.windows.height {
-        let end = ((band + 1) * window::SIDE).saturating_add_signed(-grid.shift.1).min(grid.size.height);
-        let tokens = end * grid.size.width - first;
-        let (out, rest) = std::mem::take(&mut codes).split_at_mut(tokens * channels);
-        bands.push((first, out));
-        (first, codes) = (first + tokens, rest);
-    }
-    bands
-}
-
-/// The prior with its queries in natural order: `[head][natural query][physical key]`.
-fn natural_rows(prior: &[f16]) -> Vec<u16> {
-    let row = |i: usize| (i / KEYS * KEYS + window::physical(i % KEYS)) * KEYS;
-    (0..prior.len() / KEYS).flat_map(|i| prior[row(i)..][..KEYS].iter().map(|h| h.to_bits())).collect()
-}
-
-struct Workspace {
-    queries: [[u8; HEAD]; KEYS],
-    keys: [[u8; KEYS]; HEAD],
-    values: [[u8; HEAD]; KEYS],
-    panel: Box<Panel>,
-    scratch: Box<Scratch>,
-    scores: [Vec<Accumulators>; 2],
-    weights: [[u8; KEYS]; KEYS],
-    sums: Vec<Accumulators>,
-}
-
-impl Workspace {
-    fn new() -> Self {
-        let rows = || vec![[0; COLUMNS]; KEYS];
-        Self {
-            queries: [[0; HEAD]; KEYS],
-            keys: [[0; KEYS]; HEAD],
-            values: [[0; HEAD]; KEYS],
-            panel: Box::default(),
-            scratch: Scratch::new(),
-            scores: [rows(), rows()],
-            weights: [[0; KEYS]; KEYS],
-            sums: rows(),
-        }
-    }
-}
-
-struct Attention<'a> {
-    run: &'a Run<'a>,
-    grid: WindowGrid,
-    heads: usize,
-    normalized: &'a [u8],
-    prior: Vec<u16>,
-}
-
-impl Attention<'_> {
-    /// All heads of one window; `out` starts at token `first`.
-    fn window(&self, window: (usize, usize), first: usize, out: &mut [u8], space: &mut Workspace) {
-        let tokens: [Option<usize>; KEYS] = std::array::from_fn(|n| self.grid.token(window, n));
-        for head in 0..self.heads {
-            self.gather(&tokens, head, space);
-            self.scores(head, space);
-            self.weights(space);
-            self.values(space);
-            for (n, token) in tokens.iter().enumerate() {
-                let Some(token) = token else { continue };
-                let at = ((token - first) * self.heads + head) * HEAD;
-                publish::publish(&publish::PLAIN, &space.sums[n], &mut out[at..at + HEAD]);
-            }
-        }
-    }
-
-    /// Queries in natural order, keys as columns and values as rows in physical order; zeros outside the field.
-    fn gather(&self, tokens: &[Option<usize>; KEYS], head: usize, space: &mut Workspace) {
-        for (n, token) in tokens.iter().enumerate() {
-            let p = window::physical(n);
-            let (q, k, v) = match token {
-                Some(token) => {
-                    let parts = &self.normalized[(token * self.heads + head) * 3 * HEAD..][..3 * HEAD];
-                    let part = |i: usize| -> [u8; HEAD] { std::array::from_fn(|c| parts[i * HEAD + c]) };
-                    (part(0), part(1), part(2))
+    let mut attended: Vec<Codes> = vec![[[0; COLUMNS]; KEYS]; grid.len() * op.heads];
+    // A window's heads lie together; few windows are shared out head by head.
+    let heads = if grid.len() >= 8 * rayon::current_num_threads() { op.heads } else { 1 };
+    let tasks = attended.par_chunks_mut(heads).enumerate();
+    job.each(tasks, op.products(size) as u64, |(i, out)| {
+        let tokens = tokens_of(i * heads / op.heads);
+        for (head, out) in (i * heads % op.heads..).zip(out) {
+            let mut parts = [[[0; COLUMNS]; KEYS]; 3];
+            for (p, token) in tokens.iter().enumerate() {
+                let Some(token) = *token else { continue };
+                let row = &normalized.row(token)[head * 3 * COLUMNS..][..3 * COLUMNS];
+                for (part, codes) in parts.iter_mut().zip(row.as_chunks().0) {
+                    part[p] = *codes;
                 }
-                None => ([0; HEAD], [0; HEAD], [0; HEAD]),
-            };
-            (space.queries[n], space.values[p]) = (q, v);
-            for (c, &code) in k.iter().enumerate() {
-                space.keys[c][p] = code;
+            }
+            let prior = &prior[head * KEYS..][..KEYS];
+            simd::run(job.level, Head { parts: &parts, prior, out });
+        }
+    })?;
+    let width = op.heads * COLUMNS;
+    let mut output = Buffer::new(size.tokens() * width);
+    job.rows(&mut output, width, size.width, 0, |first, line| {
+        for (x, out) in line.chunks_exact_mut(width).enumerate() {
+            let ((wx, wy), natural) = grid.locate(first + x);
+            let heads = &attended[(wy * grid.windows.width + wx) * op.heads..][..op.heads];
+            for (out, codes) in out.as_chunks_mut().0.iter_mut().zip(heads) {
+                *out = codes[window::physical(natural)];
             }
         }
-    }
+    })?;
+    Ok(vec![output.finish()])
+}
 
-    fn scores(&self, head: usize, space: &mut Workspace) {
-        let prior = &self.prior[head * KEYS * KEYS..][..KEYS * KEYS];
-        let queries = space.queries.as_flattened();
-        let keys = space.keys.as_flattened();
-        for (half, scores) in space.scores.iter_mut().enumerate() {
-            for (n, row) in scores.iter_mut().enumerate() {
-                row.copy_from_slice(&prior[n * KEYS + half * COLUMNS..][..COLUMNS]);
+/// One head of one window.
+struct Head<'a> {
+    /// Queries, keys, values.
+    parts: &'a [Codes; 3],
+    prior: &'a [[u16; KEYS]],
+    out: &'a mut Codes,
+}
+
+impl Kernel for Head<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn call<S: Simd>(self) {
+        let [queries, keys, values] = self.parts;
+        let (mut tile, mut panel) = (Tile::new(), Panel::new());
+        let mut scores = [[0; KEYS]; KEYS];
+        let rows: [&[u8]; KEYS] = std::array::from_fn(|q| &queries[q][..]);
+        for (half, keys) in keys.as_chunks::<COLUMNS>().0.iter().enumerate() {
+            for (sums, prior) in tile.sums.iter_mut().zip(self.prior) {
+                sums.copy_from_slice(&prior[half * COLUMNS..][..COLUMNS]);
             }
-            for c in (0..HEAD).step_by(DEPTH) {
-                space.panel.fill(self.run.token, &keys[c * KEYS + half * COLUMNS..], KEYS, COLUMNS);
-                space.panel.accumulate(self.run.token, &queries[c..], HEAD, scores, &mut space.scratch);
+            for (g, codes) in transpose(keys).as_chunks::<16>().0.iter().enumerate() {
+                S::expand(codes, &mut panel);
+                S::group(&rows, g * 16, &panel, &mut tile);
+            }
+            for (scores, sums) in scores.iter_mut().zip(&tile.sums) {
+                scores[half * COLUMNS..][..COLUMNS].copy_from_slice(sums);
             }
         }
-    }
-
-    fn weights(&self, space: &mut Workspace) {
-        for n in 0..KEYS {
-            let mut row = [0_u16; KEYS];
-            row[..COLUMNS].copy_from_slice(&space.scores[0][n]);
-            row[COLUMNS..].copy_from_slice(&space.scores[1][n]);
-            let total = softmax::exponentials(self.run.token, &exponential::WINDOW, &mut row);
-            softmax::divide(self.run.token, &mut row, total);
-            publish::publish(&publish::PLAIN, &row, &mut space.weights[n]);
+        let mut weights = [[0; KEYS]; KEYS];
+        for (scores, weights) in scores.as_chunks_mut::<8>().0.iter_mut().zip(weights.as_chunks_mut::<8>().0) {
+            softmax::window::<S>(scores, weights);
+        }
+        tile.sums = [[0; COLUMNS]; ROWS];
+        let rows: [&[u8]; KEYS] = std::array::from_fn(|q| &weights[q][..]);
+        for (g, codes) in values.as_chunks::<16>().0.iter().enumerate() {
+            S::expand(codes, &mut panel);
+            S::group(&rows, g * 16, &panel, &mut tile);
+        }
+        for (out, sums) in self.out.iter_mut().zip(&tile.sums) {
+            *out = S::publish(simd::halves32::<S>(sums));
         }
     }
+}
 
-    fn values(&self, space: &mut Workspace) {
-        space.sums.fill([0; COLUMNS]);
-        let (weights, values) = (space.weights.as_flattened(), space.values.as_flattened());
-        for p in (0..KEYS).step_by(DEPTH) {
-            space.panel.fill(self.run.token, &values[p * HEAD..], HEAD, COLUMNS);
-            space.panel.accumulate(self.run.token, &weights[p..], KEYS, &mut space.sums, &mut space.scratch);
+/// Channels against keys.
+#[inline(always)]
+pub(super) fn transpose(keys: &[[u8; COLUMNS]; COLUMNS]) -> [[u8; COLUMNS]; COLUMNS] {
+    let mut out = [[0; COLUMNS]; COLUMNS];
+    for (n, key) in keys.iter().enumerate() {
+        for (k, &code) in key.iter().enumerate() {
+            out[k][n] = code;
         }
     }
+    out
 }

@@ -1,30 +1,152 @@
-//! The only CPU code that names instructions: x86-64 AVX2 with FMA and F16C.
+//! The vector instructions behind one trait, and the fence around all `unsafe` of this engine.
 //!
-//! Every function here is safe to call behind [`Avx2`], a token that exists only where the processor has the
-//! instructions. The arithmetic is spec'd in [`crate::numerics`]; the algebra that makes it fast:
+//! Kernels are written once, generic over [`Simd`], and entered once per tile through [`run`], which switches the
+//! instructions on for everything inlined below it. The portable implementation is plain Rust; it makes the same
+//! bytes and is what other processors get.
 //!
-//! * **Shared exponents as bytes.** 32 columns at once: `E = max(EA[k] + EB[k])`, a byte add and a maximum per k.
-//! * **Magic number.** With `M = 1.5 * 2^(E+10)` the unit of the truncated sum is the last bit of `M`, so one fused
-//!   multiply-add rounding toward zero adds exactly `floor(a * b / unit)`.
-//! * **From floor to truncation.** One unit is added for every product that is negative and not a whole number of
-//!   units, which bytes decide too: `lsb(a) + lsb(b) < E - 13`.
-//! * **Halves** are rounded by F16C with the rounding in the instruction, so the mode set for the sums is harmless.
-#![expect(unsafe_code, reason = "instructions, raw loads and the rounding mode live in this folder only")]
+//! **Invariants**
+//! * A vector is eight singles; wherever the text says "half", a value is rounded by [`Simd::round`] at once.
+//! * Outside this folder nothing is unsafe; inside, only loads, stores, intrinsics and one assembly loop are.
 
-pub(super) mod cosine;
-pub(super) mod group;
-pub(super) mod group_half;
-pub(super) mod half;
-pub(super) mod panel;
-pub(super) mod softmax;
+#[cfg(target_arch = "x86_64")]
+mod avx2;
+mod panel;
+mod portable;
 
-/// Proof that this processor has AVX2, FMA and F16C.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Avx2(());
+pub(super) use panel::{COLUMNS, Panel, ROWS, Tile};
 
-impl Avx2 {
-    /// The token, where the instructions exist.
-    pub(super) fn new() -> Option<Self> {
-        super::Level::Avx2.is_available().then_some(Self(()))
+use super::Level;
+use crate::plan::ops::Activation;
+
+/// Eight singles at a time, and the two kernels that no such vector can express.
+pub(super) trait Simd: Copy {
+    /// Eight singles.
+    type V: Copy;
+
+    fn splat(x: f32) -> Self::V;
+    fn singles(x: &[f32; 8]) -> Self::V;
+    fn to_singles(v: Self::V) -> [f32; 8];
+    /// Widens eight halves, given as bits.
+    fn halves(x: &[u16; 8]) -> Self::V;
+    /// Rounds to halves, to nearest even.
+    fn to_halves(v: Self::V) -> [u16; 8];
+    /// Decodes eight E4M3 codes.
+    fn codes(x: &[u8; 8]) -> Self::V;
+
+    fn add(a: Self::V, b: Self::V) -> Self::V;
+    fn mul(a: Self::V, b: Self::V) -> Self::V;
+    fn div(a: Self::V, b: Self::V) -> Self::V;
+    fn sqrt(a: Self::V) -> Self::V;
+    fn abs(a: Self::V) -> Self::V;
+    /// The smaller; `b` if either is NaN.
+    fn min(a: Self::V, b: Self::V) -> Self::V;
+    /// The larger; `b` if either is NaN.
+    fn max(a: Self::V, b: Self::V) -> Self::V;
+    /// To the nearest half and back.
+    fn round(v: Self::V) -> Self::V;
+    /// `f16(a * b + c)` of halves, rounded once, widened.
+    fn fma_once(a: Self::V, b: Self::V, c: Self::V) -> Self::V;
+    /// Publishes halves, widened; a zero keeps its sign.
+    fn publish(v: [Self::V; 4]) -> [u8; COLUMNS];
+    /// Publishes halves, widened, as the FP8 product does: every zero is `0x00`.
+    fn publish_gemm(v: [Self::V; 4]) -> [u8; COLUMNS];
+
+    /// Prepares sixteen rows of 32 columns of codes as a product's right operand.
+    fn expand(codes: &[[u8; COLUMNS]; 16], panel: &mut Panel);
+    /// One group of 16 products onto every accumulator of a tile: row r's operand is `rows[r][k..k + 16]`.
+    fn group(rows: &[&[u8]], k: usize, panel: &Panel, tile: &mut Tile);
+}
+
+/// A computation that is generic over the instructions. `call` must be inlined, so that they reach it.
+pub(super) trait Kernel {
+    type Output;
+    fn call<S: Simd>(self) -> Self::Output;
+}
+
+/// Runs a kernel with a level's instructions.
+pub(super) fn run<K: Kernel>(level: Level, kernel: K) -> K::Output {
+    match level {
+        #[cfg(target_arch = "x86_64")]
+        Level::Avx2 => avx2::enter(kernel),
+        _ => kernel.call::<portable::Portable>(),
     }
+}
+
+/// Four vectors from 32 halves.
+#[inline(always)]
+pub(super) fn halves32<S: Simd>(x: &[u16; COLUMNS]) -> [S::V; 4] {
+    let (eights, _) = x.as_chunks::<8>();
+    [S::halves(&eights[0]), S::halves(&eights[1]), S::halves(&eights[2]), S::halves(&eights[3])]
+}
+
+/// Four vectors from 32 codes.
+#[inline(always)]
+pub(super) fn codes32<S: Simd>(x: &[u8; COLUMNS]) -> [S::V; 4] {
+    let (eights, _) = x.as_chunks::<8>();
+    [S::codes(&eights[0]), S::codes(&eights[1]), S::codes(&eights[2]), S::codes(&eights[3])]
+}
+
+/// 32 halves from four vectors.
+#[inline(always)]
+pub(super) fn to_halves32<S: Simd>(v: [S::V; 4]) -> [u16; COLUMNS] {
+    let mut out = [0; COLUMNS];
+    let (eights, _) = out.as_chunks_mut::<8>();
+    for (eight, v) in eights.iter_mut().zip(v) {
+        *eight = S::to_halves(v);
+    }
+    out
+}
+
+/// `f16(a + b)`.
+#[inline(always)]
+pub(super) fn hadd<S: Simd>(a: S::V, b: S::V) -> S::V {
+    S::round(S::add(a, b))
+}
+
+/// `f16(a * b)`.
+#[inline(always)]
+pub(super) fn hmul<S: Simd>(a: S::V, b: S::V) -> S::V {
+    S::round(S::mul(a, b))
+}
+
+/// The transpose of eight vectors.
+#[inline(always)]
+pub(super) fn transpose<S: Simd>(rows: [S::V; 8]) -> [S::V; 8] {
+    let mut flat = [[0.0; 8]; 8];
+    for (line, row) in flat.iter_mut().zip(rows) {
+        *line = S::to_singles(row);
+    }
+    let mut out = rows;
+    for (c, column) in out.iter_mut().enumerate() {
+        let mut line = [0.0; 8];
+        for r in 0..8 {
+            line[r] = flat[r][c];
+        }
+        *column = S::singles(&line);
+    }
+    out
+}
+
+/// The epilogue of the FP8 product: activation, publication.
+#[inline(always)]
+pub(super) fn epilogue<S: Simd>(sums: &[u16; COLUMNS], activation: Activation) -> [u8; COLUMNS] {
+    let mut v = halves32::<S>(sums);
+    if activation == Activation::Silu {
+        for x in &mut v {
+            *x = silu::<S>(*x);
+        }
+    }
+    S::publish_gemm(v)
+}
+
+/// The five half steps of silu. The fused steps round twice here: it shows in no result, as a test of
+/// `numerics::silu` proves over all halves.
+#[inline(always)]
+fn silu<S: Simd>(x: S::V) -> S::V {
+    use crate::numerics::silu::{CLAMP, LIFT, OFFSET, SLOPE};
+    let t = S::max(S::min(x, S::splat(CLAMP)), S::splat(-CLAMP));
+    let slope = S::mul(S::splat(SLOPE.to_f32()), S::abs(t));
+    let p = hadd::<S>(slope, S::splat(OFFSET.to_f32()));
+    let p = hadd::<S>(S::mul(t, p), S::splat(LIFT.to_f32()));
+    hmul::<S>(x, p)
 }
