@@ -1,5 +1,11 @@
 //! One test binary: every file of this folder is a module here, and `layering` fails when one is forgotten.
 
+#![expect(
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    reason = "a test that cannot go on should stop, and say what it skipped"
+)]
+
 mod captures;
 mod cli;
 mod cpu;
