@@ -1,3 +1,5 @@
 //! The `blockscope` program.
 
-fn main() {}
+fn main() -> std::process::ExitCode {
+    blockscope::cli::run()
+}

@@ -1,3 +1,86 @@
 //! The command line: one file per subcommand.
+//!
+//! The only module that prints. A subcommand asks the library, writes what it found, and ends with an [`Exit`];
+//! names, exit codes and JSON keys are a contract that the README documents.
+//!
+//! **Invariants**
+//! * With `--json -` (or `--json`), standard output carries one JSON value and nothing else.
+//! * Every number for people has its unit.
+//! * A panic is a fault of the program: exit code 3 and a message, never a half-written file.
 
+mod demo;
 pub mod devices;
+mod failure;
+mod model;
+mod output;
+mod parity;
+mod plan;
+mod progress;
+mod run;
+mod sources;
+
+pub use failure::{Exit, Failure};
+
+use clap::{Parser, Subcommand};
+use std::process::ExitCode;
+
+/// An interactive debugger and visualizer for the bit-exact 71-block DLSS-NR network.
+#[derive(Debug, Parser)]
+#[command(name = "blockscope", version, about, max_term_width = 110)]
+#[command(after_help = "Exit status: 0 everything compared is bit-exact; 1 something differs; 2 the question could \
+                        not be asked (bad input, nothing compared); 3 a fault of the program.")]
+struct Arguments {
+    #[command(subcommand)]
+    command: Option<Command>,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Print the network as a list of steps.
+    Plan(plan::Arguments),
+    /// Run the network, or its first steps, and save what was asked for.
+    Run(run::Arguments),
+    /// Compare two engines or recordings, boundary by boundary.
+    Parity(parity::Arguments),
+    /// Make, check or describe a model directory.
+    #[command(subcommand)]
+    Model(model::Arguments),
+    Devices(devices::Devices),
+}
+
+/// Runs the program with the arguments of the process.
+pub fn run() -> ExitCode {
+    failure::report_panics();
+    let outcome = std::panic::catch_unwind(|| {
+        let arguments = match Arguments::try_parse() {
+            Ok(arguments) => arguments,
+            Err(error) => return failure::usage(&error),
+        };
+        dispatch(arguments.command).unwrap_or_else(|failure| failure.tell())
+    });
+    outcome.unwrap_or(Exit::Fault).into()
+}
+
+fn dispatch(command: Option<Command>) -> Result<Exit, Failure> {
+    match command {
+        None => demo::start(),
+        Some(Command::Plan(arguments)) => plan::run(&arguments),
+        Some(Command::Run(arguments)) => run::run(&arguments),
+        Some(Command::Parity(arguments)) => parity::run(&arguments),
+        Some(Command::Model(arguments)) => model::run(&arguments),
+        Some(Command::Devices(arguments)) => {
+            output::line(arguments.output().map_err(Failure::ask)?.trim_end());
+            Ok(Exit::Exact)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory as _;
+
+    #[test]
+    fn the_arguments_are_well_formed() {
+        super::Arguments::command().debug_assert();
+    }
+}

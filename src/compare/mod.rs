@@ -13,14 +13,17 @@ mod class;
 mod count;
 mod histogram;
 mod measures;
+pub mod parity;
+mod text;
 
 pub use attribution::Attribution;
 pub use class::{Class, Counts, class_of, distance};
 pub use histogram::Histogram;
 pub use measures::Measures;
+pub use text::bits;
 
 use crate::geometry::WindowGrid;
-use crate::tensor::{Shape, Tensor, TensorName};
+use crate::tensor::{Digest, Shape, Tensor, TensorName};
 use std::fmt;
 
 /// What is said of one tensor.
@@ -131,13 +134,20 @@ pub struct Comparison {
     pub bytes: u64,
     /// The first element, row-major, that differs.
     pub first: Option<Difference>,
+    /// Digests of subject and reference, where nothing else of one of them is known.
+    pub digests: Option<(Digest, Digest)>,
 }
 
 impl Comparison {
     /// A comparison that did not take place.
     pub fn not_compared(name: TensorName, reason: impl Into<String>) -> Self {
         let verdict = Verdict::NotCompared(reason.into());
-        Self { name, verdict, counts: Counts::default(), differing_bytes: 0, bytes: 0, first: None }
+        Self { name, verdict, counts: Counts::default(), differing_bytes: 0, bytes: 0, first: None, digests: None }
+    }
+
+    /// Whether anything was compared.
+    pub fn is_compared(&self) -> bool {
+        !matches!(self.verdict, Verdict::NotCompared(_))
     }
 
     /// Differing elements as a share of all, 0 to 1.
@@ -177,7 +187,8 @@ pub fn compare_with(subject: &Tensor, reference: &Tensor, sentinel: Option<u8>) 
         first
     });
     let bytes = reference.bytes().len() as u64;
-    Comparison { name, verdict, counts: found.counts, differing_bytes: found.differing_bytes, bytes, first }
+    let differing_bytes = found.differing_bytes;
+    Comparison { name, verdict, counts: found.counts, differing_bytes, bytes, first, digests: None }
 }
 
 /// How far apart, and where: for tensors that differ.

@@ -1,0 +1,183 @@
+//! `blockscope parity`: two engines or recordings, boundary by boundary, and where they part.
+
+use super::progress::Progress;
+use super::sources::{self, Sources};
+use super::{Exit, Failure, output};
+use crate::compare::parity::{self, Mode, Parity, Question, Row};
+use crate::engine::{Control, runner};
+use crate::plan::{Plan, Role};
+use crate::report::{self, Fact, Format, Report};
+use clap::{Args, ValueEnum};
+use std::path::Path;
+use std::sync::Arc;
+
+#[derive(Debug, Args)]
+pub(super) struct Arguments {
+    /// The side under test: an engine, a capture directory, or a digests JSON.
+    #[arg(long, value_name = "S")]
+    subject: String,
+    /// The side that is right: the same kinds.
+    #[arg(long, value_name = "R")]
+    reference: String,
+    /// On which inputs each step runs: its own side's, the other side's, or both in turn.
+    #[arg(long, value_enum, default_value_t = ModeName::Both)]
+    mode: ModeName,
+    #[command(flatten)]
+    sources: Sources,
+    /// The last step to compare: a tensor's name or a step's index.
+    #[arg(long, value_name = "STEP")]
+    until: Option<String>,
+    /// Write the result as JSON; `-` for standard output.
+    #[arg(long, value_name = "FILE|-")]
+    json: Option<String>,
+    /// Write the result as JUnit XML.
+    #[arg(long, value_name = "FILE")]
+    junit: Option<String>,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum ModeName {
+    Accumulated,
+    Isolated,
+    Both,
+}
+
+pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
+    let mode = match arguments.mode {
+        ModeName::Accumulated => Mode::Accumulated,
+        ModeName::Isolated => Mode::Isolated,
+        ModeName::Both => Mode::Both,
+    };
+    for file in [&arguments.json, &arguments.junit].into_iter().flatten().filter(|file| *file != "-") {
+        output::check_writable(Path::new(file))?;
+    }
+    let sides = sources::sides(&arguments.sources, &arguments.subject, &arguments.reference)?;
+    let (mut subject, mut reference, loaded) = (sides.subject, sides.reference, sides.loaded);
+    let plan = Arc::clone(&loaded.plan);
+    let last = arguments.until.as_deref().map(|text| sources::step(&plan, text)).transpose()?;
+    let control = Control::new();
+    let steps = runner::until(&plan, last);
+    let quiet = arguments.json.as_deref() == Some("-");
+    if !quiet {
+        output::line(format_args!(
+            "subject {}, reference {}, mode {}, model {}, input {}, size {} px",
+            arguments.subject,
+            arguments.reference,
+            mode.word(),
+            loaded.model.source,
+            loaded.input.source,
+            plan.geometry.valid
+        ));
+    }
+    let products = plan.steps[steps.clone()].iter().map(|step| step.op.products(&plan)).sum::<u64>() * 2;
+    let progress = Progress::start(&control, products);
+    let features = sides.features;
+    let question = Question { plan: &plan, model: &loaded.model, features, steps, mode, control: &control };
+    let answer = parity::ask(&mut subject, &mut reference, &question, &mut |row, _| {
+        progress.at(row.block);
+        if !quiet && row.role == Role::Boundary {
+            lines(row).iter().for_each(|text| progress.line(text));
+        }
+    })?;
+    drop(progress);
+    let conclusion = conclude(&plan, &answer);
+    let report = report(arguments, mode, &plan, &loaded, &answer, &conclusion);
+    for (target, format) in [(&arguments.json, Format::Json), (&arguments.junit, Format::Junit)] {
+        if let Some(target) = target {
+            let bytes = report::export(&report, format);
+            output::text_to(target, &String::from_utf8_lossy(&bytes))?;
+        }
+    }
+    if !quiet {
+        output::line(&conclusion);
+    }
+    Ok(match answer.tally() {
+        (0, _) => {
+            output::complain("error: nothing was compared");
+            Exit::Unasked
+        }
+        (_, 0) => Exit::Exact,
+        _ => Exit::Differs,
+    })
+}
+
+/// The answer as a report for exporters.
+fn report(
+    arguments: &Arguments,
+    mode: Mode,
+    plan: &Plan,
+    loaded: &sources::Loaded,
+    answer: &Parity,
+    conclusion: &str,
+) -> Report {
+    let mut report = Report::new(&arguments.subject, &arguments.reference);
+    conclusion.clone_into(&mut report.conclusion);
+    report.first_boundary = answer.first_boundary().map(|row| row.name.to_string());
+    report.first_kernel = answer.first_kernel().map(|row| row.name.to_string());
+    report.rows = answer.rows.iter().map(|row| row_of(plan, row)).collect();
+    report.environment = vec![
+        Fact::new("version", env!("CARGO_PKG_VERSION")),
+        Fact::new("mode", mode.word()),
+        Fact::new("model", &loaded.model.source),
+        Fact::new("input", &loaded.input.source),
+        Fact::new("size", plan.geometry.valid.to_string()),
+    ];
+    report.command = format!(
+        "blockscope parity --subject {} --reference {} --mode {} --model {} --input {} --size {}",
+        arguments.subject,
+        arguments.reference,
+        mode.word(),
+        arguments.sources.model,
+        arguments.sources.input,
+        plan.geometry.valid
+    );
+    report
+}
+
+fn row_of(plan: &Plan, row: &Row) -> report::Row {
+    let kind = if row.role == Role::Boundary { "boundary" } else { "kernel" };
+    let op = plan.steps[row.step].op.word();
+    let mut out = report::Row::new(row.name.as_str(), kind, row.block, op, plan.shape(&row.name));
+    out.accumulated = row.accumulated.as_ref().map(Into::into);
+    out.isolated = row.isolated.as_ref().map(Into::into);
+    out
+}
+
+/// One line for each answer; one line where both are the same.
+fn lines(row: &Row) -> Vec<String> {
+    let name = row.name.as_str();
+    match (&row.accumulated, &row.isolated) {
+        (Some(a), Some(i)) if a == i => vec![format!("{name:16} {a}")],
+        (a, i) => {
+            let line = |mode: &str, text: &dyn std::fmt::Display| format!("{name:16} {mode:11} {text}");
+            let accumulated = a.as_ref().map(|answer| line("accumulated", answer));
+            accumulated.into_iter().chain(i.as_ref().map(|answer| line("isolated", answer))).collect()
+        }
+    }
+}
+
+fn conclude(plan: &Plan, parity: &Parity) -> String {
+    let (compared, differing) = parity.tally();
+    let boundaries = parity.boundaries().filter(|row| row.answers().any(|a| a.is_compared())).count();
+    let Some(first) = parity.first_boundary() else {
+        let inside = parity.first_kernel().map(|row| format!("; but {} differs inside block {}", row.name, row.block));
+        return match compared {
+            0 => "nothing was compared".to_owned(),
+            _ => format!("bit-exact: {boundaries} boundaries, {compared} comparisons{}", inside.unwrap_or_default()),
+        };
+    };
+    let kernel = match parity.first_kernel() {
+        Some(row) => {
+            let op = plan.steps[row.step].op.word();
+            format!(
+                "; run alone, the first kernel that differs is {} ({op}, step {} of block {})",
+                row.name, row.step, row.block
+            )
+        }
+        None if parity.rows.iter().any(|row| row.isolated.is_some()) => {
+            "; run alone on the other side's inputs, no kernel differs: the difference comes from the inputs".to_owned()
+        }
+        None => String::new(),
+    };
+    format!("first divergent boundary {} ({differing} of {compared} comparisons differ){kernel}", first.name)
+}
