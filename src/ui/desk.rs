@@ -3,7 +3,7 @@
 use super::Memory;
 use super::mark::Mark;
 use crate::geometry::{Phase, Size, WindowGrid};
-use crate::plan::{Op, Step};
+use crate::plan::Op;
 use crate::session::{Command, EventKind, Judgement, Select, Session, Side, SideState, Verdict, ViewChange};
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -33,11 +33,6 @@ impl Desk<'_> {
     /// Asks for another selection.
     pub(super) fn select(&mut self, select: Select) {
         self.send(Command::Select(select));
-    }
-
-    /// The step selected.
-    pub(super) fn step(&self) -> Option<&Step> {
-        self.session.plan().steps.get(self.session.selection().step)
     }
 }
 
@@ -150,7 +145,7 @@ mod tests {
     #[test]
     fn a_block_is_exact_only_when_it_was_compared_to_its_end() {
         let sum = |marks: &[Mark]| {
-            let mut so_far = Mark::NotCompared;
+            let mut so_far = Mark::default();
             for (index, &next) in marks.iter().enumerate() {
                 fold(&mut so_far, next, index + 1 == marks.len());
             }

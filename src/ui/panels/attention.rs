@@ -40,6 +40,7 @@ pub(in super::super) fn show(ui: &mut Ui, desk: &mut Desk<'_>) {
         Some(_) => window_query(ui, desk, &attention, main),
         None => vit_query(ui, desk, main),
     }
+    what_if(ui, desk);
     numbers(ui, &attention, main);
     if let Some(tree) = &main.tree {
         softmax_tree(ui, main, tree);
@@ -88,8 +89,13 @@ fn choose(ui: &mut Ui, desk: &mut Desk<'_>) {
             desk.view(ViewChange::Attention(part));
         }
     });
+}
+
+/// Changes whose effect is computed at once.
+fn what_if(ui: &mut Ui, desk: &mut Desk<'_>) {
     section(ui, "What if", |ui| {
-        ui.label(RichText::new("computed, not guessed").font(text::small()).color(theme.faint));
+        let faint = Theme::of(ui).faint;
+        ui.label(RichText::new("computed, not guessed").font(text::small()).color(faint));
     });
     let on = desk.session.view().what_if.clone();
     for (what, words) in [

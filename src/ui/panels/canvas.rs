@@ -211,7 +211,7 @@ fn pane_of(ui: &Ui, desk: &mut Desk<'_>, pane: Rect, what: What, minimap: bool) 
         painter.text(at, Align2::RIGHT_CENTER, "updating\u{2026}", text::small(), theme.weak);
     }
     tag(&painter, pane, name, colour, theme);
-    let outside = !pane.expand(2.0).contains_rect(projection.plane());
+    let outside = !frame.expand(2.0).contains_rect(projection.plane());
     if minimap && outside && session.view().overlays.contains(&Overlay::Minimap) {
         map(&painter, desk.memory, picture, &projection, pane, theme);
     }
@@ -297,7 +297,9 @@ fn draw(painter: &Painter, memory: &mut Memory, picture: &Arc<Picture>, projecti
         return;
     }
     let (columns, rows) = projection.visible(pane);
-    let gap = if projection.zoom >= 12.0 { 1.0 } else { 0.0 };
+    let gap = if projection.zoom >= 20.0 { 1.0 } else { 0.0 };
+    // The gaps between cells are dark in both themes: they belong to the picture.
+    painter.rect_filled(projection.plane().intersect(pane), CornerRadius::ZERO, Color32::from_rgb(0x0c, 0x0e, 0x12));
     let mut mesh = Mesh::default();
     for y in rows {
         for x in columns.clone() {

@@ -3,10 +3,10 @@
 use super::super::desk::Desk;
 use super::super::format;
 use super::super::theme::{Theme, text};
-use super::super::widgets::{empty, section, toggle};
+use super::super::widgets::{empty, field, section, toggle};
 use super::overlays;
 use crate::session::{Command, EventKind, EventPlace, Select, Session, ViewChange};
-use egui::{Align2, CornerRadius, RichText, ScrollArea, Sense, TextEdit, Ui, WidgetInfo, WidgetType, vec2};
+use egui::{Align2, CornerRadius, RichText, ScrollArea, Sense, Ui, WidgetInfo, WidgetType, vec2};
 use std::collections::BTreeMap;
 
 const ROW: f32 = 22.0;
@@ -32,10 +32,8 @@ pub(in super::super) fn show(ui: &mut Ui, desk: &mut Desk<'_>) {
         }
     }
     section(ui, "Places", |_| {});
-    let search = TextEdit::singleline(&mut desk.memory.event_filter)
-        .hint_text("Filter: block-12, nan, (4, 7)")
-        .desired_width(f32::INFINITY);
-    ui.add(search).widget_info(|| WidgetInfo::labeled(WidgetType::TextEdit, true, "Filter events"));
+    let width = ui.available_width();
+    field(ui, &mut desk.memory.event_filter, "Filter events", "Filter: block-12, nan, (4, 7)", width, text::body());
     let filter = desk.memory.event_filter.to_lowercase();
     let kinds = &session.view().events;
     let shown: Vec<&EventPlace> = session

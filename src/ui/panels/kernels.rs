@@ -77,13 +77,10 @@ fn row(ui: &mut Ui, session: &Session, step: &Step) -> bool {
         pos2(rect.left() + 112.0, rect.top()),
         pos2(timed.left().min(marks - 46.0) - 4.0, rect.bottom()),
     );
-    painter.with_clip_rect(room).text(
-        room.left_center(),
-        Align2::LEFT_CENTER,
-        extent,
-        text::small(),
-        theme.faint_on(chosen),
-    );
+    let extent = painter.layout_no_wrap(extent, text::small(), theme.faint_on(chosen));
+    if extent.size().x <= room.width() {
+        painter.galley(room.left_center() - vec2(0.0, extent.size().y * 0.5), extent, theme.faint);
+    }
     if !state.events.is_empty() {
         painter.circle_filled(rect.left_center() + vec2(105.0, 0.0), 2.2, theme.event);
     }

@@ -30,7 +30,7 @@ const ROWS: [(&[usize], &[usize], &str); 10] = [
 ];
 const VIT: [usize; 8] = [31, 32, 33, 34, 35, 36, 37, 38];
 /// Room in the middle for a level's name.
-const MIDDLE: f32 = 74.0;
+const MIDDLE: f32 = 62.0;
 
 /// Draws the map.
 pub(in super::super) fn show(ui: &mut Ui, desk: &mut Desk<'_>) {
@@ -43,7 +43,7 @@ pub(in super::super) fn show(ui: &mut Ui, desk: &mut Desk<'_>) {
         );
     });
     let summaries = blocks(desk.session);
-    let height = (ui.available_height().min(520.0) * 0.55 / 11.5).clamp(18.0, 26.0);
+    let height = ((ui.available_height() - 300.0) / 11.0 - 2.0).clamp(17.0, 26.0);
     let gap = 2.0;
     let (map, _) = ui.allocate_exact_size(vec2(ui.available_width(), 11.0 * (height + gap) + 22.0), Sense::hover());
     let theme = Theme::of(ui);
@@ -164,12 +164,19 @@ fn block_cell(ui: &Ui, session: &Session, rect: Rect, block: usize, summary: &Bl
     };
     painter.rect(rect, CornerRadius::same(4), fill, outline, StrokeKind::Inside);
     let ink = if compared || look.chosen { theme.text } else { theme.weak };
-    let size = (rect.height() * 0.5).clamp(9.0, 12.0);
-    let number = pos2(rect.left() + 4.0, rect.center().y);
-    painter.text(number, Align2::LEFT_CENTER, block, FontId::proportional(size), ink);
-    let x = rect.right() - 6.0;
-    summary.accumulated.paint(painter, pos2(x, rect.top() + rect.height() * 0.28), 2.9, theme);
-    summary.isolated.paint(painter, pos2(x, rect.top() + rect.height() * 0.70), 2.9, theme);
+    let size = (rect.height() * 0.5).clamp(9.5, if rect.width() < 24.0 { 10.0 } else { 12.0 });
+    // A block that nothing is known about is a number only: marks stand for verdicts.
+    let (number, align) = if compared {
+        (pos2(rect.left() + 3.5, rect.center().y), Align2::LEFT_CENTER)
+    } else {
+        (rect.center(), Align2::CENTER_CENTER)
+    };
+    painter.text(number, align, block, FontId::proportional(size), ink);
+    if compared {
+        let x = rect.right() - 5.5;
+        summary.accumulated.paint(painter, pos2(x, rect.top() + rect.height() * 0.29), 2.7, theme);
+        summary.isolated.paint(painter, pos2(x, rect.top() + rect.height() * 0.71), 2.7, theme);
+    }
     if !summary.events.is_empty() {
         painter.circle_filled(rect.left_top() + vec2(3.5, 3.5), 1.8, theme.event);
     }

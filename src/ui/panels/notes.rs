@@ -3,9 +3,9 @@
 use super::super::desk::Desk;
 use super::super::icons::Icon;
 use super::super::theme::{Theme, text};
-use super::super::widgets::{IconButton, TextButton, section};
+use super::super::widgets::{IconButton, TextButton, field, section};
 use crate::session::{Bookmark, Command, CopyWhat, Severity};
-use egui::{Align, Layout, RichText, TextEdit, Ui, WidgetInfo, WidgetType};
+use egui::{Align, Layout, RichText, Ui};
 
 /// Draws the tab.
 pub(in super::super) fn show(ui: &mut Ui, desk: &mut Desk<'_>) {
@@ -13,12 +13,8 @@ pub(in super::super) fn show(ui: &mut Ui, desk: &mut Desk<'_>) {
     let bookmarks: Vec<Bookmark> = desk.session.bookmarks().to_vec();
     section(ui, &format!("Bookmarks ({})", bookmarks.len()), |_| {});
     ui.horizontal(|ui| {
-        let edit = TextEdit::singleline(&mut desk.memory.note)
-            .hint_text("Note for this place")
-            .desired_width(ui.available_width() - 110.0);
-        let response = ui.add(edit);
-        response.widget_info(|| WidgetInfo::labeled(WidgetType::TextEdit, true, "Bookmark note"));
-        let enter = response.lost_focus() && ui.input(|input| input.key_pressed(egui::Key::Enter));
+        let width = ui.available_width() - 110.0;
+        let (_, enter) = field(ui, &mut desk.memory.note, "Bookmark note", "Note for this place", width, text::body());
         if TextButton::new("Bookmark").icon(Icon::Bookmark).key("Ctrl+B").show(ui).clicked() || enter {
             let note = std::mem::take(&mut desk.memory.note);
             desk.send(Command::Bookmark(note));

@@ -8,7 +8,7 @@ use super::canvas::Projection;
 use crate::geometry::WindowGrid;
 use crate::session::{EventKind, Marks, Overlay};
 use egui::epaint::Mesh;
-use egui::{Color32, CornerRadius, Painter, Pos2, Rect, Shape, Stroke, StrokeKind, Ui, pos2, vec2};
+use egui::{Color32, CornerRadius, Painter, Pos2, Rect, Shape, Stroke, StrokeKind, Ui, Vec2, pos2, vec2};
 
 /// How long the grid glides from one phase to the next, in seconds.
 const GLIDE: f64 = 0.7;
@@ -28,8 +28,10 @@ pub(super) fn draw(ui: &Ui, painter: &Painter, desk: &mut Desk<'_>, projection: 
             outside(painter, projection, pane, &grid, shift, theme);
         }
         if shown(Overlay::Windows) && projection.zoom * 8.0 >= 7.0 {
-            let stroke = Stroke::new(if projection.zoom > 6.0 { 1.8 } else { 1.1 }, theme.accent.gamma_multiply(0.75));
-            windows(painter, projection, pane, &grid, shift, stroke);
+            // A dark halo under a light line reads on every colour of every map.
+            let width = if projection.zoom > 6.0 { 1.4 } else { 0.9 };
+            windows(painter, projection, pane, &grid, shift, Stroke::new(width + 1.8, Color32::from_black_alpha(150)));
+            windows(painter, projection, pane, &grid, shift, Stroke::new(width, Color32::from_rgb(0xe4, 0xea, 0xff)));
         }
         if shown(Overlay::Selection) && session.selection().token.is_some() {
             let (x, y) = session.selection().window;
@@ -180,7 +182,10 @@ fn events(
         if !shown(layer) || !pane.contains(at) {
             continue;
         }
-        sign(painter, event.kind, at, radius, theme);
+        // From near, a sign in the corner leaves the number readable.
+        let corner = projection.zoom >= 24.0;
+        let at = if corner { at - Vec2::splat(projection.zoom * 0.5 - 7.0) } else { at };
+        sign(painter, event.kind, at, if corner { 4.0 } else { radius }, theme);
     }
 }
 
@@ -226,7 +231,7 @@ fn mismatches(painter: &Painter, projection: &Projection, pane: Rect, marks: &Ma
             let side = (projection.zoom * 0.3).min(10.0);
             let corner = cell.right_top();
             let points = vec![corner, corner + vec2(-side, 0.0), corner + vec2(0.0, side)];
-            painter.add(Shape::convex_polygon(points, theme.differs, Stroke::new(0.8, theme.ground)));
+            painter.add(Shape::convex_polygon(points, theme.differs, Stroke::new(0.8, Color32::from_black_alpha(170))));
         }
     }
     painter.add(Shape::mesh(veil));

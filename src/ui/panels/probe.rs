@@ -118,7 +118,7 @@ fn values(ui: &mut Ui, session: &Session, token: usize) {
                         );
                     });
                 });
-                let cell = ((ui.available_width() - 8.0) / field(element).width() as f32).min(15.0);
+                let cell = ((ui.available_width() - 8.0) / field(element).width() as f32).min(24.0);
                 let shown = Bits::new(bits[row], field(element)).cell(cell);
                 match bits.get(1 - row.min(1)).filter(|_| bits.len() == 2) {
                     Some(&other) => shown.against(other).show(ui),

@@ -148,8 +148,9 @@ fn trimmed(histogram: &Histogram) -> Histogram {
     let zero = (-histogram.first).max(0) as usize;
     let filled = |&(_, &count): &(usize, &u64)| count > 0;
     let mut ends = histogram.counts.iter().enumerate().filter(filled).map(|(index, _)| index);
-    let low = ends.next().unwrap_or(zero).min(zero);
-    let high = ends.last().unwrap_or(low).max(zero).min(histogram.counts.len().saturating_sub(1));
+    let first = ends.next().unwrap_or(zero);
+    let low = first.min(zero);
+    let high = ends.last().unwrap_or(first).max(zero).min(histogram.counts.len().saturating_sub(1));
     Histogram {
         counts: histogram.counts.get(low..=high).unwrap_or_default().to_vec(),
         first: histogram.first + low as i32,

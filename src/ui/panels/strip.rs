@@ -115,7 +115,8 @@ fn groups(painter: &Painter, plot: Rect, pitch: f32, plan: &Plan, theme: &Theme)
 }
 
 fn bars(painter: &Painter, column: Rect, state: &StepState, theme: &Theme) {
-    let half = (column.width() - 2.0) * 0.5;
+    let apart = matches!(mark(state.isolated.verdict), Mark::ZeroSign | Mark::Differs);
+    let half = (column.width() - 2.0) * if apart { 0.5 } else { 1.0 };
     let both = [(&state.accumulated, 0.0, true), (&state.isolated, half, false)];
     for (judgement, offset, solid) in both {
         let mark = mark(judgement.verdict);

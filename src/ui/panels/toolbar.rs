@@ -98,7 +98,7 @@ fn colours(ui: &mut Ui, desk: &mut Desk<'_>) {
 /// Colour map, range, log and number format, behind one button.
 fn scale(ui: &mut Ui, desk: &mut Desk<'_>, view: &crate::session::View) {
     let response =
-        TextButton::new("Colours").about("Colour map, range, logarithm and how numbers are written.").show(ui);
+        TextButton::new("Colours").small().about("Colour map, range, logarithm and how numbers are written.").show(ui);
     Popup::menu(&response).close_behavior(PopupCloseBehavior::CloseOnClickOutside).width(270.0).show(|ui| {
         ui.spacing_mut().item_spacing.y = 7.0;
         ui.horizontal(|ui| {
@@ -160,7 +160,7 @@ fn scale(ui: &mut Ui, desk: &mut Desk<'_>, view: &crate::session::View) {
 fn layers(ui: &mut Ui, desk: &mut Desk<'_>) {
     let on = desk.session.view().overlays.clone();
     let words = format!("Layers {}", on.len());
-    let response = TextButton::new(&words).about("What is drawn over the picture.").show(ui);
+    let response = TextButton::new(&words).small().about("What is drawn over the picture.").show(ui);
     Popup::menu(&response).close_behavior(PopupCloseBehavior::CloseOnClickOutside).width(330.0).show(|ui| {
         ui.set_min_width(320.0);
         for &layer in Overlay::ALL {

@@ -26,11 +26,12 @@ pub(in super::super) fn show(ui: &mut Ui, desk: &mut Desk<'_>) {
             ui.spacing_mut().item_spacing.x = 2.0;
             tools(ui, desk);
             rule(ui);
-            picker(ui, desk, Side::Reference);
+            let width = ((ui.available_width() - 60.0) * 0.5).clamp(96.0, 190.0);
+            picker(ui, desk, Side::Reference, width);
             if IconButton::new(Icon::Swap, "Swap subject and reference").side(22.0).show(ui).clicked() {
                 desk.send(Command::Swap);
             }
-            picker(ui, desk, Side::Subject);
+            picker(ui, desk, Side::Subject, width);
         });
     });
 }
@@ -151,14 +152,13 @@ fn palette_field(ui: &mut Ui) -> bool {
 }
 
 /// One side's picker: what it is, and a menu of what it could be.
-fn picker(ui: &mut Ui, desk: &mut Desk<'_>, side: Side) {
+fn picker(ui: &mut Ui, desk: &mut Desk<'_>, side: Side, width: f32) {
     let theme = Theme::of(ui);
     let (sources, states) = (desk.session.sources(), desk.session.source_states());
     let (title, spec, state, colour) = match side {
         Side::Subject => ("Subject", &sources.subject, &states.subject, theme.subject),
         Side::Reference => ("Reference", &sources.reference, &states.reference, theme.reference),
     };
-    let width = ((ui.available_width() - 20.0) * 0.5).clamp(96.0, 190.0);
     let (rect, response) = ui.allocate_exact_size(vec2(width, 32.0), Sense::click());
     let hot = response.hovered() || response.has_focus();
     let failed = matches!(state, Loading::Failed(_));

@@ -89,6 +89,7 @@ pub struct TextButton<'a> {
     words: &'a str,
     icon: Option<Icon>,
     primary: bool,
+    small: bool,
     enabled: bool,
     about: &'a str,
     key: &'a str,
@@ -97,13 +98,19 @@ pub struct TextButton<'a> {
 impl<'a> TextButton<'a> {
     /// A button.
     pub fn new(words: &'a str) -> Self {
-        Self { words, icon: None, primary: false, enabled: true, about: "", key: "" }
+        Self { words, icon: None, primary: false, small: false, enabled: true, about: "", key: "" }
     }
 
     /// The one button that leads on.
     #[must_use]
     pub fn primary(self) -> Self {
         Self { primary: true, ..self }
+    }
+
+    /// As low and quiet as a row of segments.
+    #[must_use]
+    pub fn small(self) -> Self {
+        Self { small: true, ..self }
     }
 
     /// An icon in front.
@@ -133,10 +140,17 @@ impl<'a> TextButton<'a> {
     /// Draws it.
     pub fn show(self, ui: &mut Ui) -> Response {
         let theme = Theme::of(ui);
-        let font = if self.primary { text::heading() } else { text::body() };
+        let font = match (self.primary, self.small) {
+            (true, _) => text::heading(),
+            (_, true) => text::small(),
+            _ => text::body(),
+        };
         let galley = ui.painter().layout_no_wrap(self.words.to_owned(), font, Color32::PLACEHOLDER);
         let lead = if self.icon.is_some() { 18.0 } else { 0.0 };
-        let size = vec2(galley.size().x + lead + 2.0 * space::SMALL + 4.0, space::CONTROL.max(galley.size().y + 6.0));
+        let size = vec2(
+            galley.size().x + lead + 2.0 * space::SMALL + 4.0,
+            if self.small { space::CONTROL - 2.0 } else { space::CONTROL.max(galley.size().y + 6.0) },
+        );
         let sense = if self.enabled { Sense::click() } else { Sense::hover() };
         let (rect, response) = ui.allocate_exact_size(size, sense);
         let hovered = self.enabled && (response.hovered() || response.has_focus());

@@ -18,20 +18,27 @@ pub fn section(ui: &mut Ui, words: &str, right: impl FnOnce(&mut Ui)) {
     });
 }
 
-/// A fact: what at the left, its value at the right in monospace.
+/// A fact: what at the left, its value at the right in monospace. Hovering explains the word, if it is a term.
 pub fn fact(ui: &mut Ui, what: &str, value: impl Into<String>) -> Response {
+    let value: String = value.into();
+    let (rect, response) = ui.allocate_exact_size(vec2(ui.available_width(), 17.0), Sense::hover());
     let theme = Theme::of(ui);
-    ui.horizontal(|ui| {
-        let label = ui.label(RichText::new(what).font(text::small()).color(theme.weak));
-        if let Some(term) = glossary::find(what) {
-            term_tooltip(label, term);
-        }
-        ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
-            ui.add(egui::Label::new(RichText::new(value).font(text::mono()).color(theme.text)).truncate())
-        })
-        .inner
-    })
-    .inner
+    let painter = ui.painter_at(rect);
+    let name = painter.text(rect.left_center(), egui::Align2::LEFT_CENTER, what, text::small(), theme.weak);
+    let room = egui::Rect::from_min_max(egui::pos2(name.right() + 6.0, rect.top()), rect.max);
+    painter.with_clip_rect(room).text(
+        rect.right_center(),
+        egui::Align2::RIGHT_CENTER,
+        &value,
+        text::mono(),
+        theme.text,
+    );
+    let label = format!("{what}: {value}");
+    response.widget_info(|| egui::WidgetInfo::labeled(egui::WidgetType::Label, true, &label));
+    match glossary::find(what) {
+        Some(term) => term_tooltip(response, term),
+        None => response,
+    }
 }
 
 /// A mark with words, in a rounded box of the mark's tint.

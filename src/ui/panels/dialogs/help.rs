@@ -3,9 +3,9 @@
 use super::super::super::desk::Desk;
 use super::super::super::glossary::{TERMS, Term};
 use super::super::super::theme::{Theme, text};
-use super::super::super::widgets::keys as caps;
+use super::super::super::widgets::{field, keys as caps};
 use crate::session::{Command, FLICK, Select, ViewChange, bindings};
-use egui::{RichText, ScrollArea, TextEdit, Ui, WidgetInfo, WidgetType, vec2};
+use egui::{RichText, ScrollArea, Ui, vec2};
 
 /// What a command does, in few words.
 fn words(command: &Command) -> String {
@@ -83,8 +83,8 @@ pub(super) fn keys(ui: &mut Ui) {
 /// All terms; the one that was asked for comes first.
 pub(super) fn glossary(ui: &mut Ui, desk: &mut Desk<'_>) {
     let theme = Theme::of(ui);
-    let field = TextEdit::singleline(&mut desk.memory.glossary).hint_text("Search").desired_width(f32::INFINITY);
-    ui.add(field).widget_info(|| WidgetInfo::labeled(WidgetType::TextEdit, true, "Search glossary"));
+    let width = ui.available_width();
+    field(ui, &mut desk.memory.glossary, "Search glossary", "Search", width, text::body());
     let typed = desk.memory.glossary.to_lowercase();
     let fits = |term: &&Term| {
         typed.is_empty() || [term.name, term.short, term.long].iter().any(|text| text.to_lowercase().contains(&typed))

@@ -3,9 +3,9 @@
 use super::super::super::desk::Desk;
 use super::super::super::icons::Icon;
 use super::super::super::theme::{Theme, text};
-use super::super::super::widgets::{TextButton, section};
+use super::super::super::widgets::{TextButton, field, section};
 use crate::session::{Browse, Command, Loading, Recent};
-use egui::{Align, Layout, RichText, TextEdit, Ui, WidgetInfo, WidgetType};
+use egui::{Align, Layout, RichText, Ui};
 
 /// Draws the dialog.
 pub(super) fn show(ui: &mut Ui, desk: &mut Desk<'_>) {
@@ -17,12 +17,8 @@ pub(super) fn show(ui: &mut Ui, desk: &mut Desk<'_>) {
     );
     ui.add_space(6.0);
     ui.horizontal(|ui| {
-        let edit = TextEdit::singleline(&mut desk.memory.path)
-            .hint_text("/path/to/anything")
-            .desired_width(ui.available_width() - 70.0);
-        let response = ui.add(edit);
-        response.widget_info(|| WidgetInfo::labeled(WidgetType::TextEdit, true, "Path"));
-        let enter = response.lost_focus() && ui.input(|input| input.key_pressed(egui::Key::Enter));
+        let width = ui.available_width() - 76.0;
+        let (_, enter) = field(ui, &mut desk.memory.path, "Path", "/path/to/anything", width, text::body());
         let ready = !desk.memory.path.trim().is_empty();
         if (TextButton::new("Open").primary().enabled(ready).show(ui).clicked() || enter) && ready {
             let path = std::mem::take(&mut desk.memory.path);
@@ -50,8 +46,7 @@ pub(super) fn show(ui: &mut Ui, desk: &mut Desk<'_>) {
     section(ui, "Size", |_| {});
     ui.horizontal(|ui| {
         let typed = desk.memory.size.get_or_insert_with(|| sources.size.to_string());
-        let response = ui.add(TextEdit::singleline(typed).desired_width(110.0).font(text::mono()));
-        response.widget_info(|| WidgetInfo::labeled(WidgetType::TextEdit, true, "Size"));
+        field(ui, typed, "Size", "512x512", 120.0, text::mono());
         let parsed = typed.parse();
         let ready = parsed.is_ok();
         if TextButton::new("Use this size").enabled(ready).show(ui).clicked()

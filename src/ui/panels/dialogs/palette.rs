@@ -91,7 +91,9 @@ fn matches(desk: &Desk<'_>, typed: &str) -> Vec<(String, Command)> {
         .into_iter()
         .filter_map(|(name, command)| score(&name, typed).map(|score| (score, name, command)))
         .collect();
-    rows.sort_by(|a, b| b.0.cmp(&a.0).then_with(|| a.1.len().cmp(&b.1.len())));
+    if !typed.trim().is_empty() {
+        rows.sort_by(|a, b| b.0.cmp(&a.0).then_with(|| a.1.len().cmp(&b.1.len())));
+    }
     rows.truncate(60);
     let mut rows: Vec<(String, Command)> = rows.into_iter().map(|(_, name, command)| (name, command)).collect();
     if let Ok(command) = typed.trim().parse::<Command>() {
@@ -178,18 +180,18 @@ fn all(desk: &Desk<'_>) -> Vec<(String, Command)> {
         add(name.to_owned(), command);
     }
     for (what, list) in [
-        ("View", Mode::ALL.iter().map(|&m| (m.title(), ViewChange::Mode(m))).collect::<Vec<_>>()),
-        ("Image", Image::ALL.iter().map(|&m| (m.title(), ViewChange::Image(m))).collect()),
-        ("Reduction", Reduction::ALL.iter().map(|&m| (m.title(), ViewChange::Reduction(m))).collect()),
-        ("Colours", ColourMap::ALL.iter().map(|&m| (m.title(), ViewChange::Map(m))).collect()),
-        ("Layer", Overlay::ALL.iter().map(|&m| (m.title(), ViewChange::Overlay(m, None))).collect()),
-        ("Tab", Tab::ALL.iter().map(|&m| (m.title(), ViewChange::Tab(m))).collect()),
-        ("Key order", KeyOrder::ALL.iter().map(|&m| (m.title(), ViewChange::Keys(m))).collect()),
-        ("Numbers", Numbers::ALL.iter().map(|&m| (m.title(), ViewChange::Numbers(m))).collect()),
-        ("What if", WhatIf::ALL.iter().map(|&m| (m.title(), ViewChange::WhatIf(m, None))).collect()),
+        ("View", Mode::ALL.iter().map(|&m| (m.word(), m.title(), ViewChange::Mode(m))).collect::<Vec<_>>()),
+        ("Image", Image::ALL.iter().map(|&m| (m.word(), m.title(), ViewChange::Image(m))).collect()),
+        ("Reduction", Reduction::ALL.iter().map(|&m| (m.word(), m.title(), ViewChange::Reduction(m))).collect()),
+        ("Colours", ColourMap::ALL.iter().map(|&m| (m.word(), m.title(), ViewChange::Map(m))).collect()),
+        ("Layer", Overlay::ALL.iter().map(|&m| (m.word(), m.title(), ViewChange::Overlay(m, None))).collect()),
+        ("Tab", Tab::ALL.iter().map(|&m| (m.word(), m.title(), ViewChange::Tab(m))).collect()),
+        ("Key order", KeyOrder::ALL.iter().map(|&m| (m.word(), m.title(), ViewChange::Keys(m))).collect()),
+        ("Numbers", Numbers::ALL.iter().map(|&m| (m.word(), m.title(), ViewChange::Numbers(m))).collect()),
+        ("What if", WhatIf::ALL.iter().map(|&m| (m.word(), m.title(), ViewChange::WhatIf(m, None))).collect()),
     ] {
-        for (title, change) in list {
-            add(format!("{what}: {title}"), Command::View(change));
+        for (word, title, change) in list {
+            add(format!("{what}: {word} \u{2013} {title}"), Command::View(change));
         }
     }
     for block in 0..71 {

@@ -3,10 +3,10 @@
 use super::super::super::desk::Desk;
 use super::super::super::icons::Icon;
 use super::super::super::theme::{Theme, text};
-use super::super::super::widgets::{TextButton, term};
+use super::super::super::widgets::{TextButton, field, term};
 use super::open::loading;
 use crate::session::{Browse, Choice, Command, Side};
-use egui::{Align2, CornerRadius, RichText, Sense, TextEdit, Ui, WidgetInfo, WidgetType, vec2};
+use egui::{Align2, CornerRadius, RichText, Sense, Ui, WidgetInfo, WidgetType, vec2};
 
 /// Draws the dialog.
 pub(super) fn show(ui: &mut Ui, desk: &mut Desk<'_>) {
@@ -67,11 +67,8 @@ fn half(ui: &mut Ui, desk: &mut Desk<'_>, side: Side) {
     let current = current.clone();
     ui.add_space(6.0);
     let typed = desk.memory.specs[side as usize].get_or_insert(current);
-    let response = ui.add(
-        TextEdit::singleline(typed).hint_text("cpu+mask-outside@9-14").font(text::mono()).desired_width(f32::INFINITY),
-    );
-    response.widget_info(|| WidgetInfo::labeled(WidgetType::TextEdit, true, format!("Type a {name}")));
-    let enter = response.lost_focus() && ui.input(|input| input.key_pressed(egui::Key::Enter));
+    let width = ui.available_width();
+    let (_, enter) = field(ui, typed, &format!("Type a {name}"), "cpu+mask-outside@9-14", width, text::mono());
     let typed = typed.trim().to_owned();
     ui.horizontal(|ui| {
         if TextButton::new(&format!("Use as {name}")).show(ui).clicked() || enter {
