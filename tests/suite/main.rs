@@ -9,6 +9,7 @@
 mod captures;
 mod cli;
 mod cpu;
+mod devices;
 mod diagnosis;
 mod digests;
 mod hardware;

@@ -34,8 +34,9 @@ const FUNCTIONS: [(&str, u32, bool); 14] = [
 fn operands() -> Vec<[u16; 4]> {
     let mut random = Xorshift::new(0xf16);
     // Near exponents make sums that cancel and round.
-    let near =
-        |a: u16, draw: u32| (draw as u16 & 0x83ff) | (a & 0x7c00).wrapping_add((draw >> 16) as u16 % 5 << 10) & 0x7c00;
+    let near = |a: u16, draw: u32| {
+        (draw as u16 & 0x83ff) | ((a & 0x7c00).wrapping_add(((draw >> 16) as u16 % 5) << 10) & 0x7c00)
+    };
     let case = |i: usize| {
         let (x, y, z) = (random.draw(), random.draw(), random.draw());
         let a = if i < 1 << 16 { i as u16 } else { x as u16 };

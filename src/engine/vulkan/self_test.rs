@@ -9,7 +9,9 @@ use super::{Vulkan, numerics, shaders};
 use crate::engine::reference::Reference;
 use crate::engine::{Control, Engine, EngineError};
 use crate::geometry::Size;
+use crate::model::Model;
 use crate::tensor::{Digest, Element, Tensor};
+use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -87,30 +89,16 @@ impl SelfTest {
     /// When the device fails to run at all.
     pub fn run(device: &Arc<Device>) -> Result<Self, EngineError> {
         let start = Instant::now();
-        let mut result = Self::default();
         let model = Arc::new(cases::model());
-        let mut engines = vec![Vulkan::on(device)?.base_only()];
-        let best = Vulkan::on(device)?;
-        if best.has_variants() {
-            engines.push(best);
-        }
-        let mut reference = Reference::new();
-        for case in cases::all(SIZE) {
-            let expected = outputs(&mut reference, &case, &model)?;
-            let mut ran = Vec::new();
-            for engine in &mut engines {
-                engine.load(&case.plan, &model)?;
-                let kernel = engine.kernel_name(&case.step);
-                if ran.contains(&kernel) {
-                    continue;
-                }
-                ran.push(kernel);
-                if !result.kernels.iter().any(|k| k == kernel) {
-                    result.kernels.push(kernel.to_owned());
-                }
-                let found = outputs(engine, &case, &model)?;
-                result.failures.extend(expected.iter().zip(&found).filter_map(|(e, f)| first_wrong(kernel, e, f)));
+        // Side by side, because most of the time goes into compiling pipelines.
+        let parts: Vec<Vec<Ran>> =
+            cases::all(SIZE).par_iter().map(|case| run_case(device, case, &model)).collect::<Result<_, _>>()?;
+        let mut result = Self::default();
+        for ran in parts.into_iter().flatten() {
+            if !result.kernels.iter().any(|kernel| kernel == ran.kernel) {
+                result.kernels.push(ran.kernel.to_owned());
             }
+            result.failures.extend(ran.failures);
         }
         result.kernels.push("numerics".to_owned());
         let arithmetic = numerics::failures(device).map_err(|error| super::failed(device, &error))?;
@@ -119,6 +107,29 @@ impl SelfTest {
         result.milliseconds = start.elapsed().as_millis() as u64;
         Ok(result)
     }
+}
+
+/// One kernel's run of one case.
+struct Ran {
+    kernel: &'static str,
+    failures: Vec<Failure>,
+}
+
+/// Runs a case by the base kernel, and by the best variant where that is another.
+fn run_case(device: &Arc<Device>, case: &Case, model: &Arc<Model>) -> Result<Vec<Ran>, EngineError> {
+    let expected = outputs(&mut Reference::new(), case, model)?;
+    let mut all: Vec<Ran> = Vec::new();
+    for mut engine in [Vulkan::on(device)?.base_only(), Vulkan::on(device)?] {
+        engine.load(&case.plan, model)?;
+        let kernel = engine.kernel_name(&case.step);
+        if all.iter().any(|ran| ran.kernel == kernel) {
+            continue;
+        }
+        let found = outputs(&mut engine, case, model)?;
+        let failures = expected.iter().zip(&found).filter_map(|(e, f)| first_wrong(kernel, e, f)).collect();
+        all.push(Ran { kernel, failures });
+    }
+    Ok(all)
 }
 
 /// Runs a case's step on an engine.
