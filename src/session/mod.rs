@@ -11,26 +11,37 @@
 //! * [`Selection`] is always valid for the plan.
 //! * A panic in a job ends the job with a message, never the window.
 
+mod apply;
+mod ask;
+mod colour;
 pub mod command;
+mod export;
 mod insight;
 mod keys;
+mod look;
 mod notes;
+mod paint;
 mod picture;
+mod poll;
 mod requested;
 mod run;
+mod select;
 mod selection;
 mod sources;
 mod stage;
+pub mod store;
 mod text;
 mod title;
 mod view;
 mod waker;
 mod words;
+mod work;
 
+pub use colour::{Scale, class_colour, colour};
 pub use command::{Browse, Command, CopyWhat, Select, Transport, ViewChange};
 pub use insight::{Attention, AttentionSide, Histogram, Statistics, Trace};
 pub use keys::{Binding, FLICK, bindings, key_of};
-pub use notes::{Bookmark, JobView, Message, Pin, Place, Recent, Severity};
+pub use notes::{Bookmark, Effect, JobView, Message, Pin, Place, Recent, Severity};
 pub use picture::{Canvas, Legend, LegendClass, Marks, Picture, Thumbnails};
 pub use requested::Requested;
 pub use run::{Activity, EventKind, EventPlace, Judgement, Run, Side, SideState, StepState, Verdict};
@@ -44,75 +55,141 @@ pub use view::{
 pub use waker::Waker;
 
 use crate::geometry::Geometry;
+use crate::model::Model;
 use crate::plan::{Detail, Plan};
 use crate::tensor::{Tensor, TensorName};
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 /// Everything that a window shows.
-#[derive(Debug)]
 pub struct Session {
     sources: Sources,
     states: SourceStates,
     choices: Vec<Choice>,
     plan: Arc<Plan>,
+    products: Vec<u64>,
+    model: Option<(String, Arc<Model>)>,
     selection: Selection,
+    /// Whether the selection follows the transport.
+    follow: bool,
     view: View,
     dialog: Option<Dialog>,
     term: String,
     tour: usize,
     run: Run,
     tensors: [BTreeMap<TensorName, Tensor>; 2],
+    isolated: BTreeMap<TensorName, Tensor>,
     canvas: Canvas,
     thumbnails: Requested<Thumbnails>,
     attention: Requested<Attention>,
     trace: Requested<Trace>,
     statistics: Requested<Statistics>,
+    asked: ask::Asked,
     events: Vec<EventPlace>,
     pins: Vec<Pin>,
     bookmarks: Vec<Bookmark>,
     recent: Vec<Recent>,
     messages: Vec<Message>,
+    next_id: u64,
     jobs: Vec<JobView>,
+    effects: Vec<Effect>,
     undo: Vec<(Selection, View)>,
     redo: Vec<(Selection, View)>,
-    #[expect(dead_code, reason = "workers take it in the next landing")]
-    waker: Waker,
+    /// The last view command's first word: a drag is one step of undo.
+    gesture: String,
+    bell: Arc<work::Bell>,
+    seen: u64,
+    desk: Option<work::desk::Desk>,
+    loaded: Arc<Mutex<Vec<work::load::Loaded>>>,
+    /// The loader's order that is waited for.
+    order: Option<u64>,
+    /// Whether the first `poll` is still to come.
+    asleep: bool,
+    crew: Option<work::Crew>,
+    goal: Arc<work::Goal>,
+    ledgers: BTreeMap<String, Arc<work::Ledger>>,
+    pairs: BTreeMap<String, Arc<work::Pair>>,
+    /// Messages of background jobs.
+    post: Arc<Mutex<Vec<(Severity, Place, String)>>>,
+}
+
+impl std::fmt::Debug for Session {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Session")
+            .field("sources", &self.sources)
+            .field("selection", &self.selection)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Drop for Session {
+    fn drop(&mut self) {
+        self.goal.change(|wish| wish.closed = true);
+        self.goal.cancel();
+        self.bell.ring();
+    }
 }
 
 impl Session {
-    /// A session on these sources; nothing is loaded until the first `poll`.
+    /// A session on these sources, which start to load at the first `poll`.
     pub fn new(sources: Sources, waker: Waker) -> Self {
         let geometry = Geometry::new(sources.size).or_else(|_refused| Geometry::new(Sources::default().size));
         let plan = Arc::new(Plan::new(geometry.expect("the default size is accepted"), Detail::Raw));
         let run = Run { steps: vec![StepState::default(); plan.steps.len()], ..Run::default() };
-        Self {
+        let bell = Arc::new(work::Bell::new(waker));
+        let desk = work::desk::Desk::new(&bell);
+        let mut session = Self {
             sources,
             states: SourceStates::default(),
             choices: Vec::new(),
+            products: plan.steps.iter().map(|step| step.op.products(&plan)).collect(),
             plan,
+            model: None,
             selection: Selection::default(),
+            follow: true,
             view: View::default(),
             dialog: None,
             term: String::new(),
             tour: 1,
             run,
             tensors: Default::default(),
+            isolated: BTreeMap::new(),
             canvas: Canvas::default(),
             thumbnails: Requested::default(),
             attention: Requested::default(),
             trace: Requested::default(),
             statistics: Requested::default(),
+            asked: ask::Asked::default(),
             events: Vec::new(),
             pins: Vec::new(),
             bookmarks: Vec::new(),
             recent: Vec::new(),
             messages: Vec::new(),
+            next_id: 1,
             jobs: Vec::new(),
+            effects: Vec::new(),
             undo: Vec::new(),
             redo: Vec::new(),
-            waker,
+            gesture: String::new(),
+            bell,
+            seen: 0,
+            desk: None,
+            loaded: Arc::default(),
+            order: None,
+            asleep: true,
+            crew: None,
+            goal: Arc::default(),
+            ledgers: BTreeMap::new(),
+            pairs: BTreeMap::new(),
+            post: Arc::default(),
+        };
+        match desk {
+            Ok(desk) => session.desk = Some(desk),
+            Err(error) => session.say(Severity::Error, Place::Window, format!("cannot start a thread: {error}")),
         }
+        session.selection.tensor = session.plan.steps[0].name().clone();
+        session.list_choices();
+        session
     }
 
     /// What is loaded.
@@ -165,9 +242,12 @@ impl Session {
         &self.run
     }
 
-    /// A side's tensor, if it was computed and is kept. Cheap: the bytes are shared.
+    /// A side's tensor, if it was computed and is kept. Cheap: the bytes are shared. The subject's is the one of
+    /// the view's basis.
     pub fn tensor(&self, side: Side, name: &TensorName) -> Option<&Tensor> {
-        self.tensors[side as usize].get(name)
+        let isolated = side == Side::Subject && self.view.basis == Basis::Isolated;
+        let changed = self.isolated.get(name).filter(|_| isolated);
+        changed.or_else(|| self.tensors[side as usize].get(name))
     }
 
     /// The canvas' pictures.
@@ -223,6 +303,36 @@ impl Session {
     /// Jobs in progress.
     pub fn jobs(&self) -> &[JobView] {
         &self.jobs
+    }
+
+    /// What only the shell can do, since the last call.
+    pub fn take_effects(&mut self) -> Vec<Effect> {
+        std::mem::take(&mut self.effects)
+    }
+
+    /// Whether everything asked for is there and nothing runs.
+    pub fn is_idle(&self) -> bool {
+        let waiting = self.canvas.subject.is_pending()
+            || self.thumbnails.is_pending()
+            || self.attention.is_pending()
+            || self.statistics.is_pending();
+        !self.asleep && self.order.is_none() && self.run.activity.is_none() && !waiting
+    }
+
+    /// Says something.
+    pub(crate) fn say(&mut self, severity: Severity, place: Place, text: impl Into<String>) {
+        self.say_all(severity, place, text, Vec::new());
+    }
+
+    /// Says something with details; the same thing is not said twice.
+    fn say_all(&mut self, severity: Severity, place: Place, text: impl Into<String>, details: Vec<String>) {
+        let text = text.into();
+        self.messages.retain(|message| message.text != text || message.place != place);
+        self.next_id += 1;
+        self.messages.push(Message { id: self.next_id, severity, place, text, details });
+        if self.messages.len() > 50 {
+            self.messages.remove(0);
+        }
     }
 
     /// Whether undo and redo have something to do.

@@ -19,7 +19,7 @@ pub struct Pin {
 }
 
 /// A place and a view to come back to.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Bookmark {
     /// What it is about.
     pub note: String,
@@ -94,4 +94,15 @@ pub struct JobView {
     pub share: Option<f32>,
     /// Whether it can be cancelled.
     pub cancellable: bool,
+}
+
+/// What only a shell can do.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Effect {
+    /// Put this on the clipboard.
+    Clipboard(String),
+    /// Open a file dialog, and apply what comes of it.
+    Browse(super::Browse),
+    /// Close the window.
+    Quit,
 }

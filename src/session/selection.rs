@@ -25,13 +25,15 @@ impl std::fmt::Display for Token {
 }
 
 /// What the window is about. Always valid for the session's plan.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(default)]
 pub struct Selection {
     /// The selected step's block.
     pub block: usize,
     /// The selected step of the plan.
     pub step: usize,
     /// The tensor shown: an output of the step, unless one was chosen by name.
+    #[serde(with = "super::name_text")]
     pub tensor: TensorName,
     /// The channel of single-channel pictures, probes and traces.
     pub channel: usize,

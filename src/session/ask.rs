@@ -1,0 +1,159 @@
+//! What panels will show, asked of the desk: at most one of a kind in flight, and the newest wish after it.
+
+use super::paint::{Order, Style};
+use super::work::desk::{Answer, Job};
+use super::{Session, Side, Tab, WhatIf, look};
+use crate::tensor::Tensor;
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+/// What was asked last, by kind: asking again for the same is free.
+#[derive(Debug, Default)]
+pub(super) struct Asked {
+    canvas: Option<CanvasKey>,
+    thumbnails: Option<usize>,
+    attention: Option<AttentionKey>,
+    statistics: Option<[usize; 2]>,
+}
+
+type CanvasKey = ([usize; 3], Style);
+type AttentionKey = ([usize; 2], (usize, usize), usize, usize, BTreeSet<WhatIf>);
+
+/// A tensor's identity: where its bytes lie.
+fn identity(tensor: Option<&Tensor>) -> usize {
+    tensor.map_or(0, |tensor| tensor.bytes().as_ptr() as usize)
+}
+
+impl Session {
+    /// Hands the desk's answers to the panels.
+    pub(super) fn take_answers(&mut self) {
+        let answers = self.desk.as_ref().map(super::work::desk::Desk::take).unwrap_or_default();
+        for answer in answers {
+            match answer {
+                Answer::Canvas(Ok(painted)) => {
+                    let missing = || Err("not computed yet".to_owned());
+                    self.canvas.subject.answer(painted.subject.map_or_else(missing, Ok));
+                    self.canvas.reference.answer(painted.reference.map_or_else(missing, Ok));
+                    self.canvas.difference.answer(painted.difference.map_or_else(missing, Ok));
+                    self.canvas.input.answer(painted.input.map_or_else(missing, Ok));
+                    self.canvas.marks.answer(Ok(painted.marks));
+                }
+                Answer::Canvas(Err(reason)) => self.canvas.subject.answer(Err(reason)),
+                Answer::Thumbnails(answer) => self.thumbnails.answer(answer),
+                Answer::Attention(answer) => self.attention.answer(answer),
+                Answer::Statistics(answer) => self.statistics.answer(answer),
+            }
+        }
+    }
+
+    /// Asks for whatever the selection and the view now want.
+    pub(super) fn ask(&mut self) {
+        self.ask_canvas();
+        self.ask_thumbnails();
+        self.ask_attention();
+        self.ask_statistics();
+    }
+
+    fn send(&self, job: Job) {
+        if let Some(desk) = &self.desk {
+            desk.send(job);
+        }
+    }
+
+    fn ask_canvas(&mut self) {
+        if self.canvas.subject.is_pending() {
+            return;
+        }
+        let (subject, reference) = (self.shown_tensor(Side::Subject), self.shown_tensor(Side::Reference));
+        let features = self.tensors.iter().find_map(|side| side.get("features")).cloned();
+        let style = Style {
+            image: self.view.image,
+            reduction: self.view.reduction,
+            channel: self.selection.channel,
+            rgb: self.selection.rgb,
+            map: self.view.map,
+            range: self.view.range,
+            log: self.view.log,
+            difference: self.view.difference,
+            valid: self.plan.geometry.valid,
+        };
+        let ids = [identity(subject.as_ref()), identity(reference.as_ref()), identity(features.as_ref())];
+        let key = (ids, style);
+        if self.asked.canvas == Some(key) {
+            return;
+        }
+        self.asked.canvas = Some(key);
+        for picture in
+            [&mut self.canvas.subject, &mut self.canvas.reference, &mut self.canvas.difference, &mut self.canvas.input]
+        {
+            picture.ask();
+        }
+        let step = self.selection.step;
+        let events = self.events.iter().filter(|event| event.step == step).take(4096).cloned().collect();
+        self.send(Job::Canvas(Box::new(Order { subject, reference, features, style, events })));
+    }
+
+    fn ask_thumbnails(&mut self) {
+        let name = self.selection.tensor.clone();
+        let tensor = self.tensor(Side::Subject, &name).or_else(|| self.tensor(Side::Reference, &name)).cloned();
+        let id = identity(tensor.as_ref());
+        if self.thumbnails.is_pending() || self.asked.thumbnails == Some(id) {
+            return;
+        }
+        if let Some(tensor) = tensor {
+            self.asked.thumbnails = Some(id);
+            self.thumbnails.ask();
+            self.send(Job::Thumbnails(tensor));
+        }
+    }
+
+    fn ask_attention(&mut self) {
+        if self.view.tab != Tab::Attention || self.attention.is_pending() {
+            return;
+        }
+        let (Some(op), Some((_, model))) = (self.attention_op().cloned(), self.model.clone()) else {
+            if self.asked.attention.take().is_some() || matches!(self.attention, super::Requested::Nothing) {
+                self.attention.answer(Err("this block has no attention".to_owned()));
+            }
+            return;
+        };
+        let input = op.inputs()[0].clone();
+        let sides = [Side::Subject, Side::Reference].map(|side| self.tensor(side, &input).cloned());
+        let s = &self.selection;
+        let ids = [identity(sides[0].as_ref()), identity(sides[1].as_ref())];
+        let key = (ids, s.window, s.head, s.query, self.view.what_if.clone());
+        if self.asked.attention.as_ref() == Some(&key) {
+            return;
+        }
+        self.asked.attention = Some(key);
+        if ids == [0, 0] {
+            self.attention.answer(Err("this block has not run yet".to_owned()));
+            return;
+        }
+        let (window, head, query) = (s.window, s.head, s.query);
+        let what_if = self.view.what_if.clone();
+        self.attention.ask();
+        let order = look::AttentionOrder { op, model: Arc::clone(&model), sides, window, head, query, what_if };
+        self.send(Job::Attention(Box::new(order)));
+    }
+
+    fn ask_statistics(&mut self) {
+        if self.view.tab != Tab::Statistics || self.statistics.is_pending() {
+            return;
+        }
+        let name = self.selection.tensor.clone();
+        let sides = [Side::Subject, Side::Reference].map(|side| self.tensor(side, &name).cloned());
+        let ids = [identity(sides[0].as_ref()), identity(sides[1].as_ref())];
+        if self.asked.statistics == Some(ids) {
+            return;
+        }
+        self.asked.statistics = Some(ids);
+        if ids == [0, 0] {
+            self.statistics.answer(Err("this tensor has not been computed yet".to_owned()));
+            return;
+        }
+        self.statistics.ask();
+        let grid = self.grid();
+        self.send(Job::Statistics(sides, grid));
+    }
+}

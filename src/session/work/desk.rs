@@ -1,0 +1,93 @@
+//! The desk: two threads that make what panels ask for. Pictures have one of their own, so that a long count
+//! never holds up the canvas.
+
+use super::{Bell, lock, panic_text};
+use crate::geometry::WindowGrid;
+use crate::session::look::{self, AttentionOrder};
+use crate::session::paint::{self, Painted};
+use crate::session::{Attention, Statistics, Thumbnails};
+use crate::tensor::Tensor;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::{Arc, Mutex};
+
+/// Something to make.
+#[derive(Debug)]
+pub(crate) enum Job {
+    Canvas(Box<paint::Order>),
+    Thumbnails(Tensor),
+    Attention(Box<AttentionOrder>),
+    Statistics([Option<Tensor>; 2], Option<WindowGrid>),
+}
+
+/// Something made.
+#[derive(Debug)]
+pub(crate) enum Answer {
+    Canvas(Result<Painted, String>),
+    Thumbnails(Result<Arc<Thumbnails>, String>),
+    Attention(Result<Arc<Attention>, String>),
+    Statistics(Result<Arc<Statistics>, String>),
+}
+
+/// Takes jobs and keeps answers until they are taken.
+#[derive(Debug)]
+pub(crate) struct Desk {
+    pictures: SyncSender<Job>,
+    counts: SyncSender<Job>,
+    answers: Arc<Mutex<Vec<Answer>>>,
+}
+
+impl Desk {
+    /// Starts both threads; they end when the desk is dropped.
+    pub(crate) fn new(bell: &Arc<Bell>) -> std::io::Result<Self> {
+        let answers = Arc::new(Mutex::new(Vec::new()));
+        let open = |name: &str| {
+            let (sender, jobs) = sync_channel(8);
+            let (answers, bell) = (Arc::clone(&answers), Arc::clone(bell));
+            let work = move || serve(&jobs, &answers, &bell);
+            std::thread::Builder::new().name(name.to_owned()).spawn(work).map(|_detached| sender)
+        };
+        Ok(Self { pictures: open("pictures")?, counts: open("counts")?, answers })
+    }
+
+    /// Hands in a job; callers keep at most one of a kind in flight, so there is always room.
+    pub(crate) fn send(&self, job: Job) {
+        let queue = match job {
+            Job::Canvas(_) | Job::Thumbnails(_) => &self.pictures,
+            Job::Attention(_) | Job::Statistics(..) => &self.counts,
+        };
+        drop(queue.try_send(job));
+    }
+
+    /// What was made since the last call.
+    pub(crate) fn take(&self) -> Vec<Answer> {
+        std::mem::take(&mut lock(&self.answers))
+    }
+}
+
+fn serve(jobs: &Receiver<Job>, answers: &Mutex<Vec<Answer>>, bell: &Bell) {
+    while let Ok(job) = jobs.recv() {
+        let answer = answer(job);
+        lock(answers).push(answer);
+        bell.ring();
+    }
+}
+
+fn answer(job: Job) -> Answer {
+    match job {
+        Job::Canvas(order) => Answer::Canvas(guarded(|| Ok(paint::paint(&order)))),
+        Job::Thumbnails(tensor) => Answer::Thumbnails(guarded(|| Ok(Arc::new(paint::thumbnails(&tensor))))),
+        Job::Attention(order) => {
+            let none = || "this step has no attention".to_owned();
+            Answer::Attention(guarded(|| look::attention(&order).map(Arc::new).ok_or_else(none)))
+        }
+        Job::Statistics(sides, grid) => {
+            Answer::Statistics(guarded(|| Ok(Arc::new(look::statistics(&sides, grid.as_ref())))))
+        }
+    }
+}
+
+fn guarded<T>(job: impl FnOnce() -> Result<T, String>) -> Result<T, String> {
+    catch_unwind(AssertUnwindSafe(job))
+        .unwrap_or_else(|panic| Err(format!("a fault of the program: {}", panic_text(&*panic))))
+}

@@ -1,0 +1,127 @@
+//! Loads what a session works on: model, input, plan and both sides.
+
+use super::{Ledger, panic_text};
+use crate::engine::{self, Engine, EngineInfo, EngineSpec};
+use crate::frame;
+use crate::model::{self, Model};
+use crate::plan::{Detail, Plan};
+use crate::session::{Side, Sources};
+use crate::tensor::Tensor;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
+use std::sync::Arc;
+
+/// Fields up to this many tokens keep every raw half; larger ones only what the network needs.
+const RAW_TOKENS: usize = 400_000;
+
+/// What is asked for, and what is there already.
+#[derive(Clone, Debug)]
+pub(crate) struct Order {
+    /// A number that never returns: answers to older orders are dropped.
+    pub(crate) id: u64,
+    /// What to load.
+    pub(crate) sources: Sources,
+    /// The model in hand, with its spec.
+    pub(crate) model: Option<(String, Arc<Model>)>,
+    /// Ledgers kept for these sources.
+    pub(crate) kept: [Option<Arc<Ledger>>; 2],
+}
+
+/// One side, ready to run.
+pub(crate) struct LoadedSide {
+    /// Its results, new or kept.
+    pub(crate) ledger: Arc<Ledger>,
+    /// Its engine; none for a recording.
+    pub(crate) engine: Option<Box<dyn Engine>>,
+    /// What it is.
+    pub(crate) info: EngineInfo,
+}
+
+/// What a loader hands back.
+pub(crate) struct Loaded {
+    /// The order.
+    pub(crate) id: u64,
+    /// The sources as loaded (the size may come from the input).
+    pub(crate) sources: Sources,
+    /// The model, or every problem.
+    pub(crate) model: Result<Arc<Model>, Vec<String>>,
+    /// Plan and features, or every problem of the input.
+    pub(crate) input: Result<(Arc<Plan>, Tensor), Vec<String>>,
+    /// The sides; an empty problem list means that model or input failed first.
+    pub(crate) sides: [Result<LoadedSide, Vec<String>>; 2],
+}
+
+/// Loads on a thread of its own, and hands the answer to `done`.
+pub(crate) fn start(order: Order, done: impl FnOnce(Loaded) + Send + 'static) -> std::io::Result<()> {
+    let work = move || done(load(order));
+    std::thread::Builder::new().name("loader".to_owned()).spawn(work).map(|_detached| ())
+}
+
+fn load(order: Order) -> Loaded {
+    let Order { id, sources, model, kept } = order;
+    let kept_model = model.filter(|(spec, _)| *spec == sources.model).map(|(_, model)| model);
+    let model = match kept_model {
+        Some(model) => Ok(model),
+        None => guarded(|| model::open(&sources.model).map(Arc::new).map_err(|e| lines(&e.to_string()))),
+    };
+    let input = guarded(|| input(&sources));
+    let [kept_subject, kept_reference] = kept;
+    let each = |side: Side, kept: Option<Arc<Ledger>>| match (&model, &input) {
+        (Ok(model), Ok((plan, features))) => {
+            let spec = if side == Side::Subject { &sources.subject } else { &sources.reference };
+            guarded(|| self::side(spec, plan, features, model, kept))
+        }
+        _ => Err(Vec::new()),
+    };
+    let sides = [each(Side::Subject, kept_subject), each(Side::Reference, kept_reference)];
+    Loaded { id, sources, model, input, sides }
+}
+
+/// A job's panic becomes a problem.
+fn guarded<T>(job: impl FnOnce() -> Result<T, Vec<String>>) -> Result<T, Vec<String>> {
+    catch_unwind(AssertUnwindSafe(job))
+        .unwrap_or_else(|panic| Err(vec![format!("a fault of the program: {}", panic_text(&*panic))]))
+}
+
+/// A message of several lines as several problems.
+fn lines(text: &str) -> Vec<String> {
+    text.lines().map(|line| line.trim().to_owned()).filter(|line| !line.is_empty()).collect()
+}
+
+/// The plan and features of an input, and the size that they have.
+fn input(sources: &Sources) -> Result<(Arc<Plan>, Tensor), Vec<String>> {
+    let conditions = frame::Conditions::default();
+    let input = frame::input::open(&sources.input, Some(sources.size), &conditions);
+    let input = input.map_err(|error| lines(&error.to_string()))?;
+    let geometry = input.geometry;
+    let detail = if geometry.field.tokens() <= RAW_TOKENS { Detail::Raw } else { Detail::Needed };
+    Ok((Arc::new(Plan::new(geometry, detail)), input.features))
+}
+
+/// One side: an engine with its plan, or a recording.
+fn side(
+    spec: &str,
+    plan: &Arc<Plan>,
+    features: &Tensor,
+    model: &Arc<Model>,
+    kept: Option<Arc<Ledger>>,
+) -> Result<LoadedSide, Vec<String>> {
+    if Path::new(spec).exists() {
+        return Err(vec![format!("this build reads no recording yet; path {spec}")]);
+    }
+    let parsed: EngineSpec = spec.parse().map_err(|error: engine::spec::SpecError| vec![error.to_string()])?;
+    let own = changed(plan, &parsed)?;
+    let mut engine = engine::open(&parsed).map_err(|error| lines(&error.to_string()))?;
+    engine.load(&own, model).map_err(|error| lines(&error.to_string()))?;
+    let info = EngineInfo { name: spec.to_owned(), ..engine.info() };
+    let ledger = kept.unwrap_or_else(|| Arc::new(Ledger::engine(own, features.clone())));
+    Ok(LoadedSide { ledger, engine: Some(engine), info })
+}
+
+/// The plan with a spec's causes switched on.
+fn changed(plan: &Arc<Plan>, spec: &EngineSpec) -> Result<Arc<Plan>, Vec<String>> {
+    match spec.changes.first() {
+        None => Ok(Arc::clone(plan)),
+        Some(change) => Err(vec![format!("this build knows no cause \"{}\"", change.cause)]),
+    }
+}
