@@ -225,8 +225,7 @@ impl Session {
 
     /// What runs now, how far it is, and when it will be done.
     fn activity(&self, run: &Run, done: [Option<usize>; 2], wish: &work::Wish) -> Option<Activity> {
-        let failed =
-            |side: &Option<Arc<work::Ledger>>| side.as_ref().is_some_and(|l| l.store().failed.is_some());
+        let failed = |side: &Option<Arc<work::Ledger>>| side.as_ref().is_some_and(|l| l.store().failed.is_some());
         let crew = self.crew.as_ref()?;
         let to = wish.to.min(run.steps.len());
         let behind = |i: usize| done[i].filter(|&done| done < to && !failed(&crew.sides[i]));

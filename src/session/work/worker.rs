@@ -159,7 +159,7 @@ impl Worker {
         let plan = Arc::clone(&self.own.plan);
         let control = self.crew.goal.begin(self.side as usize);
         let names: Vec<TensorName> = plan.steps[step].op.outputs().into_iter().cloned().collect();
-        names.iter().for_each(|name| drop(self.holding.remove(name)));
+        self.holding.retain(|name, _| !names.contains(name));
         let report = self.engine.run(&plan.steps[step], &control)?;
         let outputs = names.iter().map(|name| self.engine.read(name)).collect::<Result<Vec<_>, _>>()?;
         self.holding.extend(names.into_iter().map(|name| (name, own)));
