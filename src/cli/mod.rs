@@ -8,6 +8,8 @@
 //! * Every number for people has its unit.
 //! * A panic is a fault of the program: exit code 3 and a message, never a half-written file.
 
+#[cfg(feature = "app")]
+pub mod app;
 mod demo;
 pub mod devices;
 mod failure;
@@ -15,8 +17,12 @@ mod model;
 mod output;
 mod parity;
 mod plan;
+#[cfg(feature = "app")]
+pub mod play;
 mod progress;
 mod run;
+#[cfg(feature = "app")]
+pub mod screenshot;
 mod sources;
 
 pub use failure::{Exit, Failure};
@@ -29,7 +35,11 @@ use std::process::ExitCode;
 #[command(name = "blockscope", version, about, max_term_width = 110)]
 #[command(after_help = "Exit status: 0 everything compared is bit-exact; 1 something differs; 2 the question could \
                         not be asked (bad input, nothing compared); 3 a fault of the program.")]
+#[cfg_attr(feature = "app", command(args_conflicts_with_subcommands = true))]
 struct Arguments {
+    #[cfg(feature = "app")]
+    #[command(flatten)]
+    app: app::Args,
     #[command(subcommand)]
     command: Option<Command>,
 }
@@ -46,6 +56,12 @@ enum Command {
     #[command(subcommand)]
     Model(model::Arguments),
     Devices(devices::Devices),
+    /// Play a script of the window's commands, without a display.
+    #[cfg(feature = "app")]
+    Play(play::Args),
+    /// Write the standard pictures of the window, without a display.
+    #[cfg(feature = "app")]
+    Screenshot(screenshot::Args),
 }
 
 /// Runs the program with the arguments of the process.
@@ -56,14 +72,24 @@ pub fn run() -> ExitCode {
             Ok(arguments) => arguments,
             Err(error) => return failure::usage(&error),
         };
-        dispatch(arguments.command).unwrap_or_else(|failure| failure.tell())
+        dispatch(arguments).unwrap_or_else(|failure| failure.tell())
     });
     outcome.unwrap_or(Exit::Fault).into()
 }
 
-fn dispatch(command: Option<Command>) -> Result<Exit, Failure> {
-    match command {
+fn dispatch(arguments: Arguments) -> Result<Exit, Failure> {
+    match arguments.command {
+        #[cfg(feature = "app")]
+        None => match app::run(arguments.app) {
+            Err(crate::shell::ShellError::Window { .. }) => demo::start(),
+            outcome => outcome.map(|()| Exit::Exact).map_err(Failure::ask),
+        },
+        #[cfg(not(feature = "app"))]
         None => demo::start(),
+        #[cfg(feature = "app")]
+        Some(Command::Play(arguments)) => play::run(&arguments).map(|()| Exit::Exact).map_err(Failure::ask),
+        #[cfg(feature = "app")]
+        Some(Command::Screenshot(arguments)) => screenshot::run(&arguments).map(|()| Exit::Exact).map_err(Failure::ask),
         Some(Command::Plan(arguments)) => plan::run(&arguments),
         Some(Command::Run(arguments)) => run::run(&arguments),
         Some(Command::Parity(arguments)) => parity::run(&arguments),

@@ -286,3 +286,10 @@ fn change_view(view: &mut View, change: ViewChange) {
         ViewChange::Scale(scale) => view.scale = scale.clamp(0.5, 4.0),
     }
 }
+
+/// A view after a change.
+pub fn changed(view: &View, change: ViewChange) -> View {
+    let mut view = view.clone();
+    change_view(&mut view, change);
+    view
+}

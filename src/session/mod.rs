@@ -37,6 +37,7 @@ mod waker;
 mod words;
 mod work;
 
+pub use apply::changed;
 pub use colour::{Scale, class_colour, colour};
 pub use command::{Browse, Command, CopyWhat, Select, Transport, ViewChange};
 pub use insight::{Attention, AttentionSide, Histogram, Statistics, Trace};

@@ -1,0 +1,93 @@
+//! `blockscope`: opens the window.
+
+use crate::geometry::Size;
+use crate::session::{Session, Sources, Waker, store};
+use crate::shell::{self, ShellError};
+use std::path::PathBuf;
+
+/// What the window opens with.
+#[derive(clap::Args, Clone, Debug, Default)]
+pub struct Args {
+    /// A model directory, a capture, an image or features to open.
+    pub path: Option<String>,
+    /// A model directory, or synthetic[:SEED].
+    #[arg(long)]
+    pub model: Option<String>,
+    /// synthetic[:SEED], an image, features or a capture.
+    #[arg(long)]
+    pub input: Option<String>,
+    /// The valid size.
+    #[arg(long)]
+    pub size: Option<Size>,
+    /// The subject: an engine, an engine with causes, or a capture.
+    #[arg(long)]
+    pub subject: Option<String>,
+    /// The reference.
+    #[arg(long)]
+    pub reference: Option<String>,
+    /// The window.
+    #[arg(long, value_enum, default_value_t = Shell::Eframe)]
+    pub shell: Shell,
+    /// The file that the session is kept in; without one it lies in the user's state directory.
+    #[arg(long)]
+    pub session: Option<PathBuf>,
+    /// Start afresh, and keep nothing.
+    #[arg(long)]
+    pub fresh: bool,
+}
+
+/// Which window.
+#[derive(clap::ValueEnum, Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Shell {
+    /// OpenGL.
+    #[default]
+    Eframe,
+    /// Vulkan.
+    Vulkan,
+}
+
+impl Args {
+    /// Puts what the command line says over what was restored.
+    pub fn apply(&self, sources: &mut Sources) {
+        let text = |from: &Option<String>, to: &mut String| {
+            if let Some(from) = from {
+                to.clone_from(from);
+            }
+        };
+        text(&self.model, &mut sources.model);
+        text(&self.input, &mut sources.input);
+        text(&self.subject, &mut sources.subject);
+        text(&self.reference, &mut sources.reference);
+        if let Some(size) = self.size {
+            sources.size = size;
+        }
+    }
+}
+
+/// Opens the window; returns when it is closed.
+///
+/// # Errors
+/// When no window can be opened.
+pub fn run(args: Args) -> Result<(), ShellError> {
+    let file = args.session.clone().or_else(store::default_path).filter(|_| !args.fresh);
+    let shell = args.shell;
+    let from = file.clone();
+    let make = move |waker: Waker| {
+        let mut session = match from {
+            Some(file) => Session::restore(&file, waker, |sources| args.apply(sources)),
+            None => {
+                let mut sources = Sources::default();
+                args.apply(&mut sources);
+                Session::new(sources, waker)
+            }
+        };
+        if let Some(path) = args.path {
+            session.apply(crate::session::Command::Open(path));
+        }
+        session
+    };
+    match shell {
+        Shell::Eframe => shell::eframe::run(file, make),
+        Shell::Vulkan => shell::vulkan::run(file, make),
+    }
+}
