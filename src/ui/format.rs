@@ -12,7 +12,7 @@ pub fn short(value: f64) -> String {
         return format!("{value}");
     }
     let plain = match magnitude {
-        m if m >= 100_000.0 || m < 0.001 => return format!("{value:.1e}"),
+        m if !(0.001..100_000.0).contains(&m) => return format!("{value:.1e}"),
         m if m >= 100.0 => format!("{value:.0}"),
         m if m >= 10.0 => format!("{value:.1}"),
         m if m >= 1.0 => format!("{value:.2}"),
@@ -49,7 +49,7 @@ pub fn compact(value: u64) -> String {
 pub fn share(value: f64) -> String {
     let percent = value * 100.0;
     match percent {
-        p if p == 0.0 => "0".to_owned(),
+        0.0 => "0".to_owned(),
         p if p < 0.01 => format!("{p:.0e} %"),
         p if p < 1.0 => format!("{p:.2} %"),
         p if p < 99.95 => format!("{p:.1} %"),

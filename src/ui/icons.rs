@@ -59,6 +59,7 @@ pub enum Icon {
 
 impl Icon {
     /// Draws it centred in `rect`.
+    #[expect(clippy::too_many_lines, reason = "a table of drawings, one arm an icon")]
     pub fn paint(self, painter: &Painter, rect: Rect, colour: Color32) {
         let unit = rect.width().min(rect.height()) / 16.0;
         let origin = rect.center() - vec2(8.0, 8.0) * unit;

@@ -55,7 +55,7 @@ pub fn ui(ui: &mut Ui, session: &Session, memory: &mut Memory, out: &mut Vec<Com
         .show(ui, |ui| panels::bottom::show(ui, &mut desk));
     let side = |share: f32, low: f32, high: f32| (screen.width() * share).clamp(low, high);
     Panel::left("network")
-        .default_size(side(0.21, 268.0, 380.0))
+        .default_size(side(0.21, 290.0, 400.0))
         .size_range(250.0..=460.0)
         .frame(flat(theme.panel, Margin { left: 12, right: 10, top: 0, bottom: 6 }))
         .show(ui, |ui| {

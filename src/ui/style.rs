@@ -44,15 +44,14 @@ fn fonts() -> FontDefinitions {
 }
 
 fn style(theme: &Theme) -> Style {
-    let mut style = Style::default();
-    style.text_styles = [
+    let text_styles = [
         (TextStyle::Small, text::small()),
         (TextStyle::Body, text::body()),
         (TextStyle::Button, text::body()),
         (TextStyle::Heading, text::heading()),
         (TextStyle::Monospace, text::mono()),
-    ]
-    .into();
+    ];
+    let mut style = Style { text_styles: text_styles.into(), ..Style::default() };
     style.animation_time = 0.12;
     // Rows are clicked; a selectable label would take the click away from them.
     style.interaction.selectable_labels = false;

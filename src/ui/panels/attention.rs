@@ -14,17 +14,12 @@ pub(in super::super) fn show(ui: &mut Ui, desk: &mut Desk<'_>) {
     choose(ui, desk);
     let requested = desk.session.attention();
     let Some(attention) = requested.shown().cloned() else {
-        match requested.reason() {
-            Some(reason) => empty(ui, "No attention here", reason),
-            None if requested.is_pending() => {
-                empty(ui, "Computing attention", "A worker reads the window's queries and keys")
-            }
-            None => empty(
-                ui,
-                "Choose a window",
-                "Click a token of a block that has run; its window, head and query show here",
-            ),
-        }
+        let (headline, advice) = match requested.reason() {
+            Some(reason) => ("No attention here", reason),
+            None if requested.is_pending() => ("Computing attention", "A worker reads the window's queries and keys"),
+            None => ("Choose a window", "Click a token of a block that has run; its window, head and query show here"),
+        };
+        empty(ui, headline, advice);
         return;
     };
     // What is changed on purpose comes first: it is what the person asked to see.

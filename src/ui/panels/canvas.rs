@@ -409,7 +409,7 @@ fn navigate(ui: &Ui, desk: &mut Desk<'_>, response: &egui::Response, pane: Rect,
         desk.view(ViewChange::Centre((x - dx).clamp(0.0, 1.0), (y - dy).clamp(0.0, 1.0)));
     }
     let (scroll, pinch) = ui.input(|input| (input.smooth_scroll_delta().y, input.zoom_delta()));
-    let factor = pinch * (scroll * 0.005).exp();
+    let factor = pinch * (scroll * 0.0072).exp2();
     if (factor - 1.0).abs() < 1e-3 {
         return;
     }

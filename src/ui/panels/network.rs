@@ -30,7 +30,7 @@ const ROWS: [(&[usize], &[usize], &str); 10] = [
 ];
 const VIT: [usize; 8] = [31, 32, 33, 34, 35, 36, 37, 38];
 /// Room in the middle for a level's name.
-const MIDDLE: f32 = 62.0;
+const MIDDLE: f32 = 72.0;
 
 /// Draws the map.
 pub(in super::super) fn show(ui: &mut Ui, desk: &mut Desk<'_>) {
@@ -114,15 +114,20 @@ fn level_names(ui: &Ui, session: &Session, map: Rect, pitch: f32, theme: &Theme)
         let size = if row == 0 { geometry.field } else { geometry.levels[usize::from(name.as_bytes()[1] - b'0')] };
         let y = map.top() + (row as f32 + 0.5) * pitch;
         let words = format!("{}\u{d7}{}", size.width, size.height);
-        let middle = pos2(map.center().x, y);
-        let galley = ui.painter().layout_no_wrap((*name).to_owned(), text::label(), theme.weak);
-        let extent = ui.painter().layout_no_wrap(words, FontId::proportional(9.5), theme.faint);
-        let width = galley.size().x.max(extent.size().x) + 6.0;
-        let both = galley.size().y + extent.size().y - 3.0;
-        let back = Rect::from_center_size(middle, vec2(width, both.min(pitch)));
+        let name = ui.painter().layout_no_wrap((*name).to_owned(), text::label(), theme.weak);
+        let extent = ui.painter().layout_no_wrap(words, FontId::proportional(9.0), theme.faint);
+        let width = name.size().x + 4.0 + extent.size().x;
+        // Large fields have long extents: then the name alone, the extent is in the canvas' head.
+        let both = width <= MIDDLE - 2.0;
+        let width = if both { width } else { name.size().x };
+        let back = Rect::from_center_size(pos2(map.center().x, y), vec2(width + 4.0, pitch - 2.0));
         ui.painter().rect_filled(back, 0.0, theme.panel);
-        ui.painter().galley(middle - vec2(galley.size().x * 0.5, both * 0.5), galley.clone(), theme.weak);
-        ui.painter().galley(middle + vec2(-extent.size().x * 0.5, both * 0.5 - extent.size().y), extent, theme.faint);
+        let left = map.center().x - width * 0.5;
+        let end = left + name.size().x + 4.0;
+        ui.painter().galley(pos2(left, y - name.size().y * 0.5), name, theme.weak);
+        if both {
+            ui.painter().galley(pos2(end, y - extent.size().y * 0.5 + 0.5), extent, theme.faint);
+        }
     }
     let size = geometry.levels[5];
     let words = format!("L5  {}\u{d7}{}  ViT", size.width, size.height);
@@ -164,7 +169,7 @@ fn block_cell(ui: &Ui, session: &Session, rect: Rect, block: usize, summary: &Bl
     };
     painter.rect(rect, CornerRadius::same(4), fill, outline, StrokeKind::Inside);
     let ink = if compared || look.chosen { theme.text } else { theme.weak };
-    let size = (rect.height() * 0.5).clamp(9.5, if rect.width() < 24.0 { 10.0 } else { 12.0 });
+    let size = (rect.height() * 0.5).clamp(9.0, if rect.width() < 25.0 { 9.0 } else { 12.0 });
     // A block that nothing is known about is a number only: marks stand for verdicts.
     let (number, align) = if compared {
         (pos2(rect.left() + 3.5, rect.center().y), Align2::LEFT_CENTER)

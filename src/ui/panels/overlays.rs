@@ -156,7 +156,7 @@ fn outside(
         Rect::from_min_max(pos2(area.left(), plane.top()), pos2(plane.left(), plane.bottom())),
         Rect::from_min_max(pos2(plane.right(), plane.top()), pos2(area.right(), plane.bottom())),
     ];
-    for side in sides.map(|side| side.intersect(pane)).into_iter().filter(|side| side.is_positive()) {
+    for side in sides.map(|side| side.intersect(pane)).into_iter().filter(Rect::is_positive) {
         painter.rect_filled(side, CornerRadius::ZERO, theme.event.gamma_multiply(0.07));
         hatch(painter, side, theme.event.gamma_multiply(0.45));
     }
@@ -225,7 +225,7 @@ fn mismatches(painter: &Painter, projection: &Projection, pane: Rect, marks: &Ma
             }
             let cell = projection.rect(x as f32, y as f32, 1.0, 1.0);
             if projection.zoom < 10.0 {
-                quad(&mut veil, cell, theme.differs.gamma_multiply(0.65));
+                quad(&mut veil, cell, theme.differs.gamma_multiply(0.5));
                 continue;
             }
             let side = (projection.zoom * 0.3).min(10.0);

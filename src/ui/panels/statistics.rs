@@ -150,7 +150,7 @@ fn trimmed(histogram: &Histogram) -> Histogram {
     let mut ends = histogram.counts.iter().enumerate().filter(filled).map(|(index, _)| index);
     let first = ends.next().unwrap_or(zero);
     let low = first.min(zero);
-    let high = ends.last().unwrap_or(first).max(zero).min(histogram.counts.len().saturating_sub(1));
+    let high = ends.next_back().unwrap_or(first).max(zero).min(histogram.counts.len().saturating_sub(1));
     Histogram {
         counts: histogram.counts.get(low..=high).unwrap_or_default().to_vec(),
         first: histogram.first + low as i32,

@@ -76,20 +76,17 @@ fn progress(ui: &mut Ui, desk: &Desk<'_>) {
     let theme = Theme::of(ui);
     let width = (ui.available_width() - 600.0).clamp(96.0, 260.0);
     let (rect, response) = ui.allocate_exact_size(vec2(width, 30.0), Sense::hover());
-    let (words, share, left) = match &run.activity {
-        Some(activity) => {
-            let left = activity.left.map_or(String::new(), |left| format!("{} left", format::time(left)));
-            (activity.what.clone(), activity.share, left)
-        }
-        None => {
-            let count = run.steps.len();
-            let words = match desk.session.plan().steps.get(run.playhead) {
-                Some(step) => format!("at block {}, {}", step.block, step.kernel),
-                None if count == 0 => "nothing loaded".to_owned(),
-                None => "at the end".to_owned(),
-            };
-            (words, run.playhead as f32 / count.max(1) as f32, String::new())
-        }
+    let (words, share, left) = if let Some(activity) = &run.activity {
+        let left = activity.left.map_or(String::new(), |left| format!("{} left", format::time(left)));
+        (activity.what.clone(), activity.share, left)
+    } else {
+        let count = run.steps.len();
+        let words = match desk.session.plan().steps.get(run.playhead) {
+            Some(step) => format!("at block {}, {}", step.block, step.kernel),
+            None if count == 0 => "nothing loaded".to_owned(),
+            None => "at the end".to_owned(),
+        };
+        (words, run.playhead as f32 / count.max(1) as f32, String::new())
     };
     let painter = ui.painter_at(rect);
     let right =

@@ -18,7 +18,7 @@ pub struct Bar {
 #[derive(Debug)]
 pub struct Bars<'a> {
     name: &'a str,
-    bars: &'a [Bar],
+    row: &'a [Bar],
     height: f32,
     log: bool,
     selected: Option<usize>,
@@ -28,7 +28,7 @@ pub struct Bars<'a> {
 impl<'a> Bars<'a> {
     /// Bars with an accessible name.
     pub fn new(name: &'a str, bars: &'a [Bar]) -> Self {
-        Self { name, bars, height: 72.0, log: false, selected: None, captions: None }
+        Self { name, row: bars, height: 72.0, log: false, selected: None, captions: None }
     }
 
     /// Height in points.
@@ -64,15 +64,15 @@ impl<'a> Bars<'a> {
         let theme = Theme::of(ui);
         let painter = ui.painter_at(whole);
         let shaped = |v: f32| if self.log { v.signum() * (v.abs() + 1.0).log10() } else { v };
-        let values = self.bars.iter().flat_map(|bar| [Some(bar.value), bar.other]).flatten().map(shaped);
+        let values = self.row.iter().flat_map(|bar| [Some(bar.value), bar.other]).flatten().map(shaped);
         let (low, high) = values.filter(|v| v.is_finite()).fold((0.0_f32, 0.0_f32), |(l, h), v| (l.min(v), h.max(v)));
         let span = (high - low).max(f32::MIN_POSITIVE);
         let y =
             |v: f32| egui::remap_clamp(shaped(v), low..=high.max(low + span), rect.bottom() - 1.0..=rect.top() + 2.0);
-        let step = rect.width() / self.bars.len().max(1) as f32;
+        let step = rect.width() / self.row.len().max(1) as f32;
         let gap = if step > 3.0 { 1.0 } else { 0.0 };
         painter.rect_filled(rect, CornerRadius::same(3), theme.ground);
-        for (index, bar) in self.bars.iter().enumerate() {
+        for (index, bar) in self.row.iter().enumerate() {
             let left = rect.left() + step * index as f32;
             let (top, bottom) = (y(bar.value).min(y(0.0)), y(bar.value).max(y(0.0)));
             let grown = if bar.value != 0.0 && bottom - top < 1.0 { 1.0 } else { 0.0 };
@@ -91,8 +91,8 @@ impl<'a> Bars<'a> {
         }
         let hovered = response
             .hover_pos()
-            .filter(|_| !self.bars.is_empty())
-            .map(|at| (((at.x - rect.left()) / step) as usize).min(self.bars.len() - 1));
+            .filter(|_| !self.row.is_empty())
+            .map(|at| (((at.x - rect.left()) / step) as usize).min(self.row.len() - 1));
         if let Some(index) = hovered {
             let left = rect.left() + step * index as f32;
             let column = Rect::from_min_max(pos2(left, rect.top()), pos2(left + step.max(2.0), rect.bottom()));

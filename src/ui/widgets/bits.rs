@@ -31,7 +31,7 @@ impl Field {
 /// A row of bit cells.
 #[derive(Clone, Copy, Debug)]
 pub struct Bits {
-    bits: u32,
+    number: u32,
     field: Field,
     other: Option<u32>,
     cell: f32,
@@ -40,7 +40,7 @@ pub struct Bits {
 impl Bits {
     /// The bits of a number.
     pub fn new(bits: u32, field: Field) -> Self {
-        Self { bits, field, other: None, cell: 13.0 }
+        Self { number: bits, field, other: None, cell: 13.0 }
     }
 
     /// Marks the bits that differ from these.
@@ -65,7 +65,7 @@ impl Bits {
         let theme = Theme::of(ui);
         for at in 0..width {
             let shift = width - 1 - at;
-            let bit = self.bits >> shift & 1;
+            let bit = self.number >> shift & 1;
             let differs = self.other.is_some_and(|other| other >> shift & 1 != bit);
             let (tint, group) = match at {
                 0 => (theme.event, 0.0),
@@ -90,7 +90,7 @@ impl Bits {
                 ui.painter().text(cell.center(), Align2::CENTER_CENTER, bit, font, ink);
             }
         }
-        let words = format!("bits {:0width$b}", self.bits, width = width as usize);
+        let words = format!("bits {:0width$b}", self.number, width = width as usize);
         response.widget_info(|| WidgetInfo::labeled(WidgetType::Label, true, &words));
         let field = format!("sign 1 \u{b7} exponent {exponent} \u{b7} mantissa {mantissa} bits");
         response.on_hover_ui(|ui| {

@@ -6,7 +6,7 @@ use egui::epaint::{ClippedPrimitive, ImageData, Mesh, Primitive, TextureId};
 use egui::{Color32, FullOutput, TextureFilter, TexturesDelta};
 use egui_kittest::TestRenderer;
 use image::{Rgba, RgbaImage};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 struct Texture {
     size: [usize; 2],
@@ -22,7 +22,8 @@ pub(super) struct Rasteriser {
 
 impl TestRenderer for Rasteriser {
     fn handle_delta(&mut self, delta: &mut TexturesDelta) {
-        let set = std::mem::take(&mut delta.set);
+        // In the order of names: nothing here may depend on a hash.
+        let set: BTreeMap<_, _> = std::mem::take(&mut delta.set).into_iter().collect();
         for (id, deltas) in set {
             for delta in deltas {
                 let ImageData::Color(image) = &delta.image;
@@ -42,7 +43,8 @@ impl TestRenderer for Rasteriser {
                 }
             }
         }
-        for id in std::mem::take(&mut delta.free) {
+        let free: BTreeSet<TextureId> = std::mem::take(&mut delta.free).into_iter().collect();
+        for id in free {
             self.textures.remove(&id);
         }
     }

@@ -52,7 +52,12 @@ pub(super) fn show(ui: &mut Ui, desk: &mut Desk<'_>) {
     ScrollArea::vertical().id_salt("palette").max_height(380.0).auto_shrink([false, true]).show(ui, |ui| {
         ui.spacing_mut().item_spacing.y = 0.0;
         for (index, (name, command)) in rows.iter().enumerate() {
-            if row(ui, name, command, index == at, (up || down) && index == at) {
+            let on = index == at;
+            let (clicked, response) = row(ui, name, command, on);
+            if on && (up || down) {
+                response.scroll_to_me(None);
+            }
+            if clicked {
                 chosen = Some(command.clone());
             }
         }
@@ -67,22 +72,19 @@ pub(super) fn show(ui: &mut Ui, desk: &mut Desk<'_>) {
     }
 }
 
-fn row(ui: &mut Ui, name: &str, command: &Command, on: bool, scroll: bool) -> bool {
+fn row(ui: &mut Ui, name: &str, command: &Command, on: bool) -> (bool, egui::Response) {
     let theme = Theme::of(ui);
     let (rect, response) = ui.allocate_exact_size(vec2(ui.available_width(), ROW), Sense::CLICK);
     if on || response.hovered() {
         let fill = if on { theme.accent_soft } else { theme.hover };
         ui.painter().rect_filled(rect, CornerRadius::same(5), fill);
     }
-    if scroll {
-        response.scroll_to_me(None);
-    }
     ui.painter().text(rect.left_center() + vec2(10.0, 0.0), Align2::LEFT_CENTER, name, text::body(), theme.text);
     if let Some(key) = key_of(command) {
         key_hint(ui, rect.right_center() - vec2(8.0, 0.0), key);
     }
     response.widget_info(|| WidgetInfo::selected(WidgetType::SelectableLabel, true, on, name));
-    response.clicked()
+    (response.clicked(), response)
 }
 
 /// The rows for what was typed, best first.
