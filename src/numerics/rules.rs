@@ -501,6 +501,16 @@ rule! {
     }
 }
 
+rule! {
+    /// Whether a cause edited the op itself so that its sources may have other formats than the network's.
+    Edited {
+        /// The network's own op.
+        Own,
+        /// An edited op: only the scalar rows can be trusted with it.
+        Op,
+    }
+}
+
 /// One step's arithmetic rules. The default is exact.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Rules {
@@ -560,6 +570,8 @@ pub struct Rules {
     pub layout: Layout,
     /// The part of every output that is written.
     pub coverage: Coverage,
+    /// Whether the op was edited.
+    pub edited: Edited,
 }
 
 impl Rules {
@@ -593,6 +605,7 @@ impl Rules {
         frame: FrameRule::Own,
         layout: Layout::RowMajor,
         coverage: Coverage::All,
+        edited: Edited::Own,
     };
 
     /// Whether every rule is the network's own.

@@ -13,10 +13,13 @@ mod gemm;
 mod gemm_half;
 pub mod global_attention;
 mod merge;
+mod needs;
 mod normalize;
 mod pool;
 mod rules;
 pub mod window_attention;
+
+pub(crate) use needs::rows_needed;
 
 use super::{Control, Engine, EngineError, EngineInfo, StepReport};
 use crate::model::Model;
