@@ -16,7 +16,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 /// Products that one candidate may cost on the first sample, on the second, and on the whole tensor.
-const BUDGETS: [u64; 3] = [1_500_000, 24_000_000, 3_000_000_000];
+const BUDGETS: [u64; 3] = [1_500_000, 8_000_000, 2_500_000_000];
 /// Candidates that reach the second sample, and the whole tensor.
 const SURVIVORS: [usize; 2] = [16, 4];
 /// Single causes that are tried in pairs.
@@ -241,7 +241,10 @@ impl<'a> Search<'a> {
         let useful = scored.into_iter().filter(|(_, tested)| tested.explained > 0);
         let mut kept: Scored = useful.take(SURVIVORS[0]).collect();
         for level in [1, 2] {
-            let (best, rest) = if level == 1 { (kept.len(), 0) } else { (SURVIVORS[1].min(kept.len()), kept.len()) };
+            // Where something is exact, only that deserves the whole tensor.
+            let exact = kept.iter().filter(|(_, tested)| tested.exact()).count();
+            let few = if exact > 0 { exact.min(SURVIVORS[1]) } else { SURVIVORS[1].min(kept.len()) };
+            let (best, rest) = if level == 1 { (kept.len(), 0) } else { (few, kept.len()) };
             let rest: Scored = if rest > best { kept.split_off(best) } else { Vec::new() };
             let again = kept.into_iter().map(|(candidate, before)| {
                 // A better look that is not possible keeps the first one.

@@ -108,7 +108,7 @@ pub(super) fn laid_out(
 }
 
 pub(super) fn wide(plan: &mut Plan, i: usize, change: impl FnOnce(&mut Rules)) -> bool {
-    laid_out(plan, i, |shape| shape.channels > 16, change)
+    laid_out(plan, i, |shape| shape.channels > 32, change)
 }
 
 pub(super) fn frame(plan: &mut Plan, i: usize, change: impl FnOnce(&mut Rules)) -> bool {

@@ -107,7 +107,7 @@ pub(in super::super) const CAUSE: Cause = Cause {
             id: "groups-of-32",
             name: "products are summed in groups of 32",
             test: Test::Step(|plan, i| {
-                at(plan, i, PRODUCTS, |r| {
+                at(plan, i, CODES, |r| {
                     r.dot.group = 32;
                     r.weigh.group = 32;
                 })
