@@ -1,7 +1,8 @@
 //! `blockscope devices`: the Vulkan devices of this machine, what they can run, and what they do to halves.
 
 use crate::engine::vulkan::devices::{self, DeviceReport};
-use crate::engine::vulkan::raw::{InstanceOptions, VulkanError};
+use crate::engine::vulkan::raw::VulkanError;
+use crate::engine::vulkan::{self, Settings};
 use std::fmt::Write as _;
 
 /// List the Vulkan devices: limits, kernels they can run and why not, half arithmetic, self-test.
@@ -13,9 +14,42 @@ pub struct Devices {
     /// Skip the self-test of devices that were not tested before.
     #[arg(long)]
     pub no_test: bool,
-    /// Load the Vulkan validation layer.
-    #[arg(long)]
-    pub validation: bool,
+}
+
+/// Which Vulkan device engines use, how much of it, and how closely it is watched.
+#[derive(Clone, Debug, clap::Args)]
+#[command(next_help_heading = "Vulkan devices")]
+pub(crate) struct DeviceArguments {
+    /// The default device: its index, UUID or a part of its name (or the variable BLOCKSCOPE_DEVICE).
+    #[arg(long, global = true, value_name = "DEVICE")]
+    device: Option<String>,
+    /// Device memory that one engine may take, such as 512M or 4G.
+    #[arg(long, global = true, value_name = "BYTES", value_parser = bytes)]
+    vram: Option<u64>,
+    /// Load the validation layer, and fail on what it says (or the variable BLOCKSCOPE_VALIDATION=1).
+    #[arg(long, global = true)]
+    validation: bool,
+}
+
+impl DeviceArguments {
+    /// Makes these the process's settings.
+    pub(crate) fn configure(self) {
+        vulkan::configure(Settings { device: self.device, budget: self.vram, validation: self.validation });
+    }
+}
+
+/// A number of bytes with an optional K, M or G (powers of 1024).
+fn bytes(text: &str) -> Result<u64, String> {
+    let (digits, shift) = match text.trim_end_matches(['b', 'B']).trim_end_matches('i') {
+        t if t.ends_with(['k', 'K']) => (&t[..t.len() - 1], 10),
+        t if t.ends_with(['m', 'M']) => (&t[..t.len() - 1], 20),
+        t if t.ends_with(['g', 'G']) => (&t[..t.len() - 1], 30),
+        t => (t, 0),
+    };
+    let number: Option<u64> = digits.trim().parse().ok();
+    number
+        .and_then(|number| number.checked_mul(1 << shift))
+        .ok_or_else(|| format!("expected bytes such as 512M or 4G, found \"{text}\""))
 }
 
 impl Devices {
@@ -24,9 +58,7 @@ impl Devices {
     /// # Errors
     /// When the machine has no Vulkan.
     pub fn output(&self) -> Result<String, VulkanError> {
-        let environment = InstanceOptions::from_environment();
-        let options = InstanceOptions { validation: self.validation || environment.validation, ..environment };
-        let reports = devices::list(&options, !self.no_test)?;
+        let reports = devices::list(&vulkan::instance_options(), !self.no_test)?;
         if self.json {
             let json = serde_json::to_string_pretty(&reports).expect("reports are plain data");
             return Ok(json + "\n");
@@ -81,4 +113,18 @@ fn text(report: &DeviceReport) -> String {
         line("error", error.clone());
     }
     format!("vulkan:{}  {} ({})\n{out}", info.index, info.name, info.kind)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::bytes;
+
+    #[test]
+    fn sizes_have_units_of_1024() {
+        for (text, expected) in [("7", 7), ("2k", 2048), ("512M", 512 << 20), ("4G", 4 << 30), ("4GiB", 4 << 30)] {
+            assert_eq!(bytes(text), Ok(expected), "{text}");
+        }
+        assert!(bytes("much").unwrap_err().contains("much"), "words are refused");
+        assert!(bytes("99999999999G").is_err(), "too much");
+    }
 }

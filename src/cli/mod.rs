@@ -40,6 +40,8 @@ struct Arguments {
     #[cfg(feature = "app")]
     #[command(flatten)]
     app: app::Args,
+    #[command(flatten)]
+    devices: devices::DeviceArguments,
     #[command(subcommand)]
     command: Option<Command>,
 }
@@ -78,6 +80,7 @@ pub fn run() -> ExitCode {
 }
 
 fn dispatch(arguments: Arguments) -> Result<Exit, Failure> {
+    arguments.devices.configure();
     match arguments.command {
         #[cfg(feature = "app")]
         None => match app::run(arguments.app) {

@@ -19,5 +19,6 @@ mod models;
 mod play;
 mod report;
 mod shaders;
+#[cfg(feature = "app")]
 mod ui;
 mod vulkan;

@@ -282,7 +282,7 @@ fn the_devices_command_prints_text_and_json() {
     if device().is_none() {
         return;
     }
-    let command = Devices { json: false, no_test: true, validation: true };
+    let command = Devices { json: false, no_test: true };
     let text = command.output().unwrap();
     println!("{text}");
     assert!(text.starts_with("vulkan:0  ") && text.contains("gemm") && text.contains("halves"), "{text}");

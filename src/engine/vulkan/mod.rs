@@ -36,7 +36,7 @@ mod window_attention;
 mod window_attention_fast;
 
 pub use comparing::{CLASSES, DeviceComparison};
-pub use settings::{Settings, configure};
+pub use settings::{Settings, configure, instance_options};
 
 use super::{Control, Engine, EngineError, EngineInfo, StepReport};
 use crate::model::Model;
@@ -74,7 +74,7 @@ impl Vulkan {
     /// # Errors
     /// When there is no Vulkan, no such device, or it cannot be opened.
     pub fn open(options: &DeviceOptions) -> Result<Self, EngineError> {
-        let device = Instance::new(&settings::instance())
+        let device = Instance::new(&settings::instance_options())
             .and_then(|instance| Device::open(&instance, &settings::device(options)))
             .map_err(|error| {
                 let engine = options.wanted.as_ref().map_or("vulkan".to_owned(), |wanted| format!("vulkan:{wanted}"));

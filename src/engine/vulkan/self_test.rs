@@ -133,7 +133,7 @@ fn run_case(device: &Arc<Device>, case: &Case, model: &Arc<Model>) -> Result<Vec
 }
 
 /// Runs a case's step on an engine.
-fn outputs(engine: &mut dyn Engine, case: &Case, model: &Arc<crate::model::Model>) -> Result<Vec<Tensor>, EngineError> {
+fn outputs(engine: &mut dyn Engine, case: &Case, model: &Arc<Model>) -> Result<Vec<Tensor>, EngineError> {
     engine.load(&case.plan, model)?;
     for input in &case.inputs {
         engine.write(input.clone())?;

@@ -22,7 +22,7 @@ pub fn configure(settings: Settings) {
 }
 
 /// The settings, and the environment where they are silent (`BLOCKSCOPE_DEVICE` is read when a device is chosen).
-pub(super) fn instance() -> InstanceOptions {
+pub fn instance_options() -> InstanceOptions {
     let environment = InstanceOptions::from_environment();
     let asked = SETTINGS.get().is_some_and(|settings| settings.validation);
     InstanceOptions { validation: environment.validation || asked, ..environment }
