@@ -100,17 +100,36 @@ void main() {
     }
     uint in0 = z * push.input_z;
     uint weight0 = z * push.weight_z;
+    // Each thread stages the same half groups of rows and columns every time; the next ones are on their way while
+    // this group is multiplied.
+    const uint ITEMS = 2 * (ROWS + COLUMNS);
+    const uint EACH = (ITEMS + THREADS - 1) / THREADS;
+    uint from[EACH];
+    uvec2 bytes[EACH];
+    for (uint i = 0; i < EACH; i++) {
+        uint it = tid + i * THREADS;
+        uint column = it - 2 * ROWS;
+        from[i] = it < 2 * ROWS
+            ? (min(row0 + it % ROWS, last) * push.input_row + in0) / 8u + it / ROWS
+            : ((column0 + column % COLUMNS) * push.weight_row + weight0) / 8u + column / COLUMNS;
+        bytes[i] = it < 2 * ROWS ? a_.data[from[i]] : it < ITEMS ? w_.data[from[i]] : uvec2(0);
+    }
     for (uint g = 0; g < push.groups; g++) {
         barrier();
-        for (uint it = tid; it < 2 * ROWS; it += THREADS) {
-            uint from = min(row0 + it % ROWS, last) * push.input_row + in0 + 16u * g;
-            stage(0, ROWS, it % ROWS, it / ROWS, a_.data[from / 8u + it / ROWS], 0x40404040u);
-        }
-        for (uint it = tid; it < 2 * COLUMNS; it += THREADS) {
-            uint from = (column0 + it % COLUMNS) * push.weight_row + weight0 + 16u * g;
-            stage(B0, COLUMNS, it % COLUMNS, it / COLUMNS, w_.data[from / 8u + it / COLUMNS], 0u);
+        for (uint i = 0; i < EACH; i++) {
+            uint it = tid + i * THREADS;
+            uint column = it - 2 * ROWS;
+            if (it < 2 * ROWS) stage(0, ROWS, it % ROWS, it / ROWS, bytes[i], 0x40404040u);
+            else if (it < ITEMS) stage(B0, COLUMNS, column % COLUMNS, column / COLUMNS, bytes[i], 0u);
         }
         barrier();
+        if (g + 1u < push.groups) {
+            for (uint i = 0; i < EACH; i++) {
+                uint it = tid + i * THREADS;
+                from[i] += 2u;
+                bytes[i] = it < 2 * ROWS ? a_.data[from[i]] : it < ITEMS ? w_.data[from[i]] : uvec2(0);
+            }
+        }
         group16(ty, RA, B0 + tx, RB, TX, nothing, h);
         if (PARTITION != 0u && (g + 1u) % PARTITION == 0u) {
             bool first = g + 1u == PARTITION;

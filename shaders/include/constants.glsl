@@ -9,6 +9,9 @@
 #define NORMALIZE_PUSH uint first; uint tokens; uint heads;
 #define WINDOW_ATTENTION_PUSH uint first; uint width; uint height; uint heads; uint shift_x; uint shift_y; uint windows;
 #define GEMM_FAST_PUSH uint first; uint rows; uint groups; uint input_row; uint weight_row; uint output_row; uint input_z; uint weight_z; uint output_z; uint nothing;
+#define GEMM_FAST_JOIN_PUSH uint first; uint quads; uint parts; uint nothing;
+#define NORMALIZE_FAST_PUSH uint first; uint vectors; uint heads; uint nothing;
+#define GLOBAL_ATTENTION_FAST_PUSH uint first; uint tokens; uint padded; uint heads; uint excess; uint nothing;
 #define WINDOW_ATTENTION_FAST_PUSH uint first; uint width; uint height; uint heads; uint shift_x; uint shift_y; uint windows; uint nothing;
 #define GLOBAL_ATTENTION_PUSH uint first; uint tokens; uint padded; uint heads;
 #define POOL_PUSH uint first; uint words; uint width; uint channels; uint above_width; uint above_height;

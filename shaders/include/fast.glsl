@@ -8,13 +8,13 @@
 // Per group of 16 and output: s = sum of 2^(8 (ea + eb) - 30) has the shared exponent in its exponent field (eight
 // apart, sixteen equal maxima do not carry); M = 1.5 * 2^(E + 10) has the unit 2^(E - 13) as its last bit, so that adding
 // to M truncates. Why each step is exact: docs of `engine::vulkan::gemm_fast`.
+#include "fast_half.glsl"
 #if RTZ == 1
 #extension GL_EXT_spirv_intrinsics : require
 spirv_execution_mode(extensions = ["SPV_KHR_float_controls"], capabilities = [4468], 4463, 32);
 #endif
 
 // Loops over registers are written out by the preprocessor, so that no driver keeps the arrays in memory.
-#define EACH4(F) F(0) F(1) F(2) F(3)
 #define EACH8(F) F(0) F(1) F(2) F(3) F(4) F(5) F(6) F(7)
 #define UNROLL 8
 #define EACH_K(F) F(0) F(1) F(2) F(3) F(4) F(5) F(6) F(7)
@@ -25,9 +25,6 @@ spirv_execution_mode(extensions = ["SPV_KHR_float_controls"], capabilities = [44
 #define EACH_COLUMN(F) F(0) F(1) F(2) F(3)
 #define EACH_QUAD(F) F(0)
 #endif
-
-/// How halves are rounded: 0 on bit patterns, 1 by packHalf2x16, where the self-test found it right.
-layout(constant_id = 0) const uint HALF = 0;
 
 // Words of one staged row or column: 16 values, 16 powers, 4 words of low bits, 2 of signs.
 const uint WORDS = 38;
@@ -69,31 +66,6 @@ void stage(uint base, uint rows, uint row, uint h, uvec2 bytes, uint mark) {
     put(base, rows, 32u + 2u * h, row, low[0]);
     put(base, rows, 33u + 2u * h, row, low[1]);
     put(base, rows, 36u + h, row, (bytes.x & 0x80808080u) | ((bytes.y & 0x80808080u) >> 1));
-}
-
-uint half_bits(float x) {
-    uint u = floatBitsToUint(x);
-    uint m = u & 0x7fffffffu;
-    bool small = m < 0x38800000u;
-    precise float lifted = uintBitsToFloat(m) + 6.103515625e-05;
-    uint y = small ? floatBitsToUint(lifted) : m;
-    uint r = ((y + 0xfffu + ((y >> 13) & 1u)) >> 13) - (small ? 113u << 10 : 112u << 10);
-    r = m > 0x7f800000u ? 0x7e00u : min(r, 0x7c00u);
-    return ((u >> 16) & 0x8000u) | r;
-}
-
-uint pack(float a, float b) {
-    if (HALF == 1u) return packHalf2x16(vec2(a, b));
-    return half_bits(a) | half_bits(b) << 16;
-}
-
-uvec2 pack4(vec4 v) {
-    return uvec2(pack(v.x, v.y), pack(v.z, v.w));
-}
-
-/// Four halves as singles. `nothing` is 0 at run time: no compiler may see that a rounding is undone.
-vec4 unpack4(uvec2 h, uint nothing) {
-    return vec4(unpackHalf2x16(h.x ^ nothing), unpackHalf2x16(h.y ^ nothing));
 }
 
 #if RTZ == 1
@@ -188,31 +160,3 @@ void group16(uint a, uint ra, uint b, uint rb, uint step, uint nothing, inout uv
     EACH_COLUMN(FINISH)
 }
 
-/// The nearest E4M3 code of a half given as a single; NaN is +0.
-uint publish(float x) {
-    uint u = floatBitsToUint(x);
-    uint m = u & 0x7fffffffu;
-    bool small = m < 0x3c800000u;
-    precise float lifted = uintBitsToFloat(m) + 0.015625;
-    uint y = small ? floatBitsToUint(lifted) : m;
-    uint r = ((y + 0x7ffffu + ((y >> 20) & 1u)) >> 20) - (small ? 121u << 3 : 120u << 3);
-    return m > 0x7f800000u ? 0u : min(r, 0x7eu) | ((u >> 24) & 0x80u);
-}
-
-/// As `publish`, but -0 is +0: the epilogue of the FP8 GEMM.
-uint publish_gemm(float x) {
-    return floatBitsToUint(x) == 0x80000000u ? 0u : publish(x);
-}
-
-/// The halves nearest to four singles, as singles.
-vec4 round4(vec4 v, uint nothing) {
-    return unpack4(pack4(v), nothing);
-}
-
-vec4 silu4(vec4 x, uint nothing) {
-    vec4 t = clamp(x, vec4(-4.0), vec4(4.0));
-    precise vec4 inner = fma(vec4(-0.055908203125), abs(t), vec4(0.447265625));
-    precise vec4 outer = fma(t, round4(inner, nothing), vec4(0.89453125));
-    precise vec4 y = x * round4(outer, nothing);
-    return round4(y, nothing);
-}

@@ -96,8 +96,6 @@ pub struct SpecError {
 /// # Errors
 /// When this machine or this build cannot run it.
 pub fn open(spec: &EngineSpec) -> Result<Box<dyn Engine>, EngineError> {
-    let unavailable =
-        |message: &str| EngineError::Unavailable { engine: spec.to_string(), message: message.to_owned() };
     match spec.kind {
         EngineKind::Reference => Ok(Box::new(Reference::new())),
         EngineKind::Cpu(level) => {
@@ -109,11 +107,15 @@ pub fn open(spec: &EngineSpec) -> Result<Box<dyn Engine>, EngineError> {
             };
             Ok(Box::new(Cpu::new(level)?))
         }
-        EngineKind::Vulkan { index, route: Route::Stepped } => {
+        EngineKind::Vulkan { index, route } => {
             let wanted = index.map(|index| index.to_string());
-            Ok(Box::new(Vulkan::open(&DeviceOptions { wanted, ..DeviceOptions::default() })?))
+            let engine = Vulkan::open(&DeviceOptions { wanted, ..DeviceOptions::default() })?;
+            Ok(Box::new(match route {
+                Route::Stepped => engine,
+                Route::Fused => engine.fused()?,
+                Route::Coopmat => engine.coopmat()?,
+            }))
         }
-        EngineKind::Vulkan { .. } => Err(unavailable("this route is not there yet; use the stepped route")),
     }
 }
 

@@ -289,3 +289,33 @@ fn the_devices_command_prints_text_and_json() {
     let json: serde_json::Value = serde_json::from_str(&Devices { json: true, ..command }.output().unwrap()).unwrap();
     assert!(json[0]["probe"]["pack_rounding"].is_string(), "{json}");
 }
+
+#[test]
+fn the_fused_route_makes_the_bytes_of_the_stepped_one() {
+    let Some(device) = device() else { return };
+    let geometry = Geometry::new(Size::new(64, 64)).unwrap();
+    let plan = Arc::new(Plan::new(geometry, Detail::Needed));
+    let model = Arc::new(synthetic::model(1));
+    let last = plan.find_step("block-0").unwrap();
+    let run = |mut engine: Vulkan| {
+        engine.load(&plan, &model).unwrap();
+        engine.write(features(&geometry, 1)).unwrap();
+        engine.run_steps(&plan.steps[..=last], &Control::new()).unwrap();
+        // What was put off is made when it is asked for, after its reader has run.
+        let names = ["block-0/attended", "block-0", "block-0/qkv"];
+        names.map(|name| engine.read(&name.into()).unwrap().digest())
+    };
+    let stepped = run(Vulkan::on(&device).unwrap());
+    let fused = run(Vulkan::on(&device).unwrap().fused().unwrap());
+    assert_eq!(stepped, fused, "attended, block-0, qkv");
+
+    let mut engine = Vulkan::on(&device).unwrap().fused().unwrap();
+    engine.load(&plan, &model).unwrap();
+    engine.write(features(&geometry, 1)).unwrap();
+    let normalized = plan.find_step("block-0/normalized").unwrap();
+    engine.run_steps(&plan.steps[..=normalized], &Control::new()).unwrap();
+    engine.release(&"block-0/qkv".into());
+    assert!(engine.read(&"block-0/normalized".into()).is_ok(), "made on demand, its input kept until then");
+    assert!(engine.read(&"block-0/qkv".into()).is_ok(), "released with the next step, not before its reader");
+    silent(&device);
+}

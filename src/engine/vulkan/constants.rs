@@ -86,6 +86,18 @@ push_constants! {
     }
 }
 push_constants! {
+    /// `gemm_fast_join`: four results each, and the parts that they are the sums of.
+    GemmFastJoinPush, "GEMM_FAST_JOIN_PUSH" { quads, parts, nothing }
+}
+push_constants! {
+    /// `normalize_fast`: vectors of 32, three to a head of a token.
+    NormalizeFastPush, "NORMALIZE_FAST_PUSH" { vectors, heads, nothing }
+}
+push_constants! {
+    /// `global_attention_fast`: `excess` is the half that padding keys add to every sum, 0 without padding.
+    GlobalAttentionFastPush, "GLOBAL_ATTENTION_FAST_PUSH" { tokens, padded, heads, excess, nothing }
+}
+push_constants! {
     /// `window_attention_fast`: as `window_attention`, and a 0 that no compiler knows.
     WindowAttentionFastPush, "WINDOW_ATTENTION_FAST_PUSH" { width, height, heads, shift_x, shift_y, windows, nothing }
 }
@@ -124,6 +136,9 @@ pub fn glsl() -> String {
         NormalizePush::DEFINE,
         WindowAttentionPush::DEFINE,
         GemmFastPush::DEFINE,
+        GemmFastJoinPush::DEFINE,
+        NormalizeFastPush::DEFINE,
+        GlobalAttentionFastPush::DEFINE,
         WindowAttentionFastPush::DEFINE,
         GlobalAttentionPush::DEFINE,
         PoolPush::DEFINE,

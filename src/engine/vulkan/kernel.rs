@@ -8,8 +8,8 @@ use super::raw::{AdapterInfo, Slice, VulkanError};
 use super::shaders::Shader;
 use super::store::Store;
 use super::{
-    convert, gemm, gemm_fast, gemm_half, global_attention, merge, normalize, pool, window_attention,
-    window_attention_fast,
+    convert, coopmat, gemm, gemm_fast, gemm_half, global_attention, global_attention_fast, merge, normalize,
+    normalize_fast, pool, window_attention, window_attention_fast,
 };
 use crate::model::Model;
 use crate::plan::{Op, Plan, Step};
@@ -118,8 +118,16 @@ pub(crate) struct Variant {
 }
 
 /// All variants, the best first.
-pub(crate) static VARIANTS: &[&Variant] =
-    &[&gemm_fast::TOWARD_ZERO, &gemm_fast::ANY, &window_attention_fast::TOWARD_ZERO, &window_attention_fast::ANY];
+pub(crate) static VARIANTS: &[&Variant] = &[
+    &coopmat::COOPMAT_GEMM,
+    &gemm_fast::TOWARD_ZERO,
+    &gemm_fast::ANY,
+    &window_attention_fast::TOWARD_ZERO,
+    &window_attention_fast::ANY,
+    &normalize_fast::FAST,
+    &global_attention_fast::TOWARD_ZERO,
+    &global_attention_fast::ANY,
+];
 
 /// The variants of a device: exact ones, and inexact ones when asked for.
 pub(crate) fn variants(info: &AdapterInfo, inexact: bool) -> Vec<&'static Variant> {

@@ -14,14 +14,18 @@ pub mod colour;
 mod comparing;
 pub mod constants;
 mod convert;
+mod coopmat;
 pub mod devices;
+mod fused;
 mod gemm;
 mod gemm_fast;
 mod gemm_half;
 mod global_attention;
+mod global_attention_fast;
 mod kernel;
 mod merge;
 mod normalize;
+mod normalize_fast;
 mod numerics;
 mod once;
 mod pool;
@@ -40,9 +44,10 @@ pub use settings::{Settings, configure, instance_options};
 
 use super::{Control, Engine, EngineError, EngineInfo, StepReport};
 use crate::model::Model;
-use crate::plan::{Plan, Step};
+use crate::plan::{Op, Plan, Step};
 use crate::tensor::{Tensor, TensorName};
-use kernel::{Binder, Variant};
+use fused::Fused;
+use kernel::{Binder, Dispatch, Variant};
 use probe::HalfProbe;
 use raw::{Device, DeviceOptions, Instance, VulkanError};
 use runner::{Runner, Stop};
@@ -59,6 +64,10 @@ pub struct Vulkan {
     variants: Vec<&'static Variant>,
     self_test: Option<SelfTest>,
     probe: Option<HalfProbe>,
+    /// What the fused route has put off; `None` on the others.
+    fused: Option<Fused>,
+    /// Whether only exact kernels are used.
+    exact: bool,
     loaded: Option<(Arc<Plan>, Arc<Model>)>,
 }
 
@@ -98,10 +107,36 @@ impl Vulkan {
                 device: Arc::clone(device),
                 self_test: None,
                 probe: None,
+                fused: None,
+                exact: true,
                 loaded: None,
             })
         };
         make().map_err(|error| failed(device, &error))
+    }
+
+    /// Runs several steps in one kernel where it pays. The bytes are the same; tensors in between are made on demand.
+    ///
+    /// # Errors
+    /// When the device cannot run the fused kernels.
+    pub fn fused(mut self) -> Result<Self, EngineError> {
+        let message = || "cannot run the fused kernels; use the stepped route".to_owned();
+        fused::shader(self.device.info())
+            .ok_or_else(|| EngineError::Unavailable { engine: name(&self.device), message: message() })?;
+        self.fused = Some(Fused::default());
+        Ok(self)
+    }
+
+    /// Multiplies on the device's matrix units: not exact.
+    ///
+    /// # Errors
+    /// When the device has none of the shape needed.
+    pub fn coopmat(mut self) -> Result<Self, EngineError> {
+        let unavailable = |message| EngineError::Unavailable { engine: name(&self.device), message };
+        coopmat::fits(self.device.info()).map_err(unavailable)?;
+        self.variants = kernel::variants(self.device.info(), true);
+        self.exact = false;
+        Ok(self)
     }
 
     /// Uses base kernels only, whatever the device could do.
@@ -143,17 +178,21 @@ impl Vulkan {
         let mut times = vec![Duration::ZERO; steps.len()];
         for (i, step) in steps.iter().enumerate() {
             self.check(step)?;
-            let (store, info) = (&mut self.store, self.device.info());
-            let mut binder = Binder { plan: &plan, model: &model, store, info };
-            let recorded = kernel::dispatches(step, &self.variants, &mut binder)
+            if self.fused.as_mut().is_some_and(|fused| fused.puts_off(step, &plan)) {
+                continue;
+            }
+            let recorded = self
+                .dispatches(step, (&plan, &model))
                 .map_err(Stop::Failed)
-                .and_then(|(_, dispatches)| self.runner.record(i, &dispatches, &mut times, control));
+                .and_then(|dispatches| self.runner.record(i, &dispatches, &mut times, control));
             if let Err(stop) = recorded {
                 // Whatever the step has written is not whole.
                 step.op.outputs().into_iter().for_each(|name| self.store.release(name));
                 self.runner.discard();
                 return Err(self.stopped(stop));
             }
+            let due = self.fused.as_mut().map(Fused::due).unwrap_or_default();
+            due.iter().for_each(|name| self.store.release(name));
             control.advance(step.op.products(&plan));
         }
         self.runner.flush(&mut times).map_err(|error| failed(&self.device, &error))?;
@@ -174,6 +213,32 @@ impl Vulkan {
         self.self_test.as_ref().and_then(|test| test.failures.first())
     }
 
+    /// A step's dispatches, behind those of the steps that were put off and are needed now.
+    fn dispatches(&mut self, step: &Step, (plan, model): (&Plan, &Model)) -> Result<Vec<Dispatch>, VulkanError> {
+        let mut binder = Binder { plan, model, store: &mut self.store, info: self.device.info() };
+        let mut all = Vec::new();
+        for input in step.op.inputs() {
+            let Some(waiting) = self.fused.as_mut().and_then(|fused| fused.take(input)) else { continue };
+            if let (Op::Normalize(normalize), Op::WindowAttention(window), Some(shader)) =
+                (&waiting.op, &step.op, fused::shader(binder.info))
+            {
+                return fused::dispatches(shader, normalize, window, &mut binder);
+            }
+            all.extend(kernel::dispatches(&waiting, &self.variants, &mut binder)?.1);
+        }
+        all.extend(kernel::dispatches(step, &self.variants, &mut binder)?.1);
+        Ok(all)
+    }
+
+    /// Runs the step that makes a tensor if it was put off.
+    fn catch_up(&mut self, tensor: &TensorName) -> Result<(), EngineError> {
+        let Some(step) = self.fused.as_mut().and_then(|fused| fused.take(tensor)) else { return Ok(()) };
+        let waiting = self.fused.take();
+        let ran = self.run_steps(std::slice::from_ref(&step), &Control::new());
+        self.fused = waiting;
+        ran.map(|_| ())
+    }
+
     fn check(&self, step: &Step) -> Result<(), EngineError> {
         let engine = name(&self.device);
         if !step.rules.is_exact() {
@@ -183,7 +248,12 @@ impl Vulkan {
             );
             return Err(EngineError::Device { engine, message });
         }
-        match step.op.inputs().into_iter().find(|input| self.store.shape(input).is_none()) {
+        match step
+            .op
+            .inputs()
+            .into_iter()
+            .find(|input| self.store.shape(input).is_none() && !self.fused.as_ref().is_some_and(|f| f.holds(input)))
+        {
             None => Ok(()),
             Some(missing) => {
                 Err(EngineError::MissingTensor { engine, step: step.name().clone(), tensor: missing.clone() })
@@ -216,7 +286,7 @@ impl Engine for Vulkan {
             None => line,
             Some(failure) => format!("{line}; FAILED ITS SELF-TEST: {failure}"),
         };
-        EngineInfo { name: name(&self.device), device, exact: self.self_test_failure().is_none() }
+        EngineInfo { name: name(&self.device), device, exact: self.exact && self.self_test_failure().is_none() }
     }
 
     fn facts(&self) -> Vec<(String, String)> {
@@ -243,6 +313,7 @@ impl Engine for Vulkan {
     fn load(&mut self, plan: &Arc<Plan>, model: &Arc<Model>) -> Result<(), EngineError> {
         let same_model = self.loaded.as_ref().is_some_and(|(_, held)| Arc::ptr_eq(held, model));
         self.store.clear(!same_model);
+        self.fused.iter_mut().for_each(Fused::clear);
         self.loaded = Some((Arc::clone(plan), Arc::clone(model)));
         Ok(())
     }
@@ -251,6 +322,7 @@ impl Engine for Vulkan {
         if let Some((plan, _)) = &self.loaded {
             super::check_shape(plan, &tensor)?;
         }
+        self.fused.iter_mut().for_each(|fused| drop(fused.take(&tensor.name)));
         self.store.write(&tensor).map_err(|error| failed(&self.device, &error))
     }
 
@@ -260,11 +332,18 @@ impl Engine for Vulkan {
     }
 
     fn read(&mut self, tensor: &TensorName) -> Result<Tensor, EngineError> {
+        self.catch_up(tensor)?;
         let read = self.store.read(tensor).map_err(|error| failed(&self.device, &error))?;
         read.ok_or_else(|| EngineError::NotHeld { engine: name(&self.device), tensor: tensor.clone() })
     }
 
     fn release(&mut self, name: &TensorName) {
-        self.store.release(name);
+        let Some(fused) = &mut self.fused else { return self.store.release(name) };
+        // A tensor that nobody has asked for need not be made.
+        fused.take(name);
+        if !fused.delays_release(name) {
+            self.store.release(name);
+        }
+        fused.due().iter().for_each(|name| self.store.release(name));
     }
 }

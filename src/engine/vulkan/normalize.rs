@@ -9,7 +9,7 @@ use crate::numerics::f16;
 use crate::plan::ops::{Normalize, NormalizeKind};
 
 /// The heads' scales as halves, each in a word.
-fn scales(model: &Model, parameter: Parameter) -> Vec<u8> {
+pub(super) fn scales(model: &Model, parameter: Parameter) -> Vec<u8> {
     model.floats(parameter).into_iter().flat_map(|x| u32::from(f16::from_f32(x).to_bits()).to_le_bytes()).collect()
 }
 

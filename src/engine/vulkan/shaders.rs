@@ -74,6 +74,17 @@ pub(crate) static WINDOW_ATTENTION_FAST: [Shader; 2] = [
     shader!("window_attention_fast", 4, c::WindowAttentionFastPush::BYTES),
     shader!("window_attention_any", 4, c::WindowAttentionFastPush::BYTES),
 ];
+/// The inexact product on matrix units.
+pub(crate) static COOPMAT: Shader = shader!("coopmat", 6, c::GemmFastPush::BYTES);
+/// Sums of parts of a product.
+pub(crate) static GEMM_FAST_JOIN: Shader = shader!("gemm_fast_join", 3, c::GemmFastJoinPush::BYTES);
+/// Normalization, four lanes at a time.
+pub(crate) static NORMALIZE_FAST: Shader = shader!("normalize_fast", 3, c::NormalizeFastPush::BYTES);
+/// Global attention of the same two kinds as the GEMM.
+pub(crate) static GLOBAL_ATTENTION_FAST: [Shader; 2] = [
+    shader!("global_attention_fast", 2, c::GlobalAttentionFastPush::BYTES),
+    shader!("global_attention_any", 2, c::GlobalAttentionFastPush::BYTES),
+];
 /// Normalization and window attention in one.
 pub(crate) static FUSED_ATTENTION: [Shader; 2] = [
     shader!("fused_attention_fast", 4, c::WindowAttentionFastPush::BYTES),
@@ -84,5 +95,12 @@ pub(crate) static FUSED_ATTENTION: [Shader; 2] = [
 pub fn all() -> Vec<&'static Shader> {
     let base = [&CONVERT, &GEMM, &GEMM_HALF, &NORMALIZE, &WINDOW_ATTENTION, &GLOBAL_ATTENTION, &POOL, &MERGE];
     let beside = [&COMPARE, &COLOUR, &NUMERICS, &HALF_PROBE, &HALF_PROBE_F16];
-    base.into_iter().chain(beside).chain(&GEMM_FAST).chain(&WINDOW_ATTENTION_FAST).chain(&FUSED_ATTENTION).collect()
+    base.into_iter()
+        .chain(beside)
+        .chain(&GEMM_FAST)
+        .chain(&WINDOW_ATTENTION_FAST)
+        .chain(&FUSED_ATTENTION)
+        .chain([&COOPMAT, &GEMM_FAST_JOIN, &NORMALIZE_FAST])
+        .chain(&GLOBAL_ATTENTION_FAST)
+        .collect()
 }
