@@ -10,8 +10,10 @@
 
 #[cfg(feature = "app")]
 pub mod app;
+mod attention;
 mod demo;
 pub mod devices;
+mod explain;
 mod failure;
 mod model;
 mod output;
@@ -57,6 +59,10 @@ enum Command {
     /// Make, check or describe a model directory.
     #[command(subcommand)]
     Model(model::Arguments),
+    /// Show one query's attention, step by step: scores, exponentials, every half add, weights.
+    Attention(attention::Arguments),
+    /// Show how one value came to be.
+    Explain(explain::Arguments),
     Devices(devices::Devices),
     /// Play a script of the window's commands, without a display.
     #[cfg(feature = "app")]
@@ -97,6 +103,8 @@ fn dispatch(arguments: Arguments) -> Result<Exit, Failure> {
         Some(Command::Run(arguments)) => run::run(&arguments),
         Some(Command::Parity(arguments)) => parity::run(&arguments),
         Some(Command::Model(arguments)) => model::run(&arguments),
+        Some(Command::Attention(arguments)) => attention::run(&arguments),
+        Some(Command::Explain(arguments)) => explain::run(&arguments),
         Some(Command::Devices(arguments)) => {
             output::line(arguments.output().map_err(Failure::ask)?.trim_end());
             Ok(Exit::Exact)

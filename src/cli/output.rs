@@ -45,7 +45,10 @@ pub(super) fn check_writable(path: &Path) -> Result<(), Failure> {
 }
 
 fn draft(path: &Path) -> Result<tempfile::NamedTempFile, Failure> {
-    let cannot = |error: std::io::Error| Failure::ask(format_args!("cannot write: {error}; path {}", path.display()));
+    // The draft's own name, which the error would show, is nobody's concern.
+    let cannot = |error: std::io::Error| {
+        Failure::ask(format_args!("cannot write: {}; path {}", std::io::Error::from(error.kind()), path.display()))
+    };
     let parent = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
     if path.is_dir() {
         return Err(Failure::ask(format_args!("expected a file to write, found a directory; path {}", path.display())));

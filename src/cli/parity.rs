@@ -123,12 +123,12 @@ fn report(
         Fact::new("size", plan.geometry.valid.to_string()),
     ];
     report.command = format!(
-        "blockscope parity --subject {} --reference {} --mode {} --model {} --input {} --size {}",
+        "blockscope parity --subject {} --reference {} --mode {} --model {}{} --size {}",
         arguments.subject,
         arguments.reference,
         mode.word(),
         arguments.sources.model,
-        arguments.sources.input,
+        arguments.sources.input.as_ref().map(|input| format!(" --input {input}")).unwrap_or_default(),
         plan.geometry.valid
     );
     report

@@ -26,6 +26,12 @@ pub(super) struct Arguments {
     /// The last step to run: a tensor's name or a step's index.
     #[arg(long, value_name = "STEP")]
     until: Option<String>,
+    /// Save the run as a capture directory: the features and every boundary.
+    #[arg(long, value_name = "DIR")]
+    save_capture: Option<PathBuf>,
+    /// With --save-capture: also every kernel's tensor of these blocks, such as 0,5-8.
+    #[arg(long, value_name = "BLOCKS", requires = "save_capture")]
+    kernels: Option<String>,
     /// Write the composed image as PNG.
     #[arg(long, value_name = "FILE")]
     output: Option<PathBuf>,

@@ -1,15 +1,20 @@
 //! What most commands work on: a model, an input, a size and an engine, as a person names them.
 
 use super::{Failure, output};
+use crate::capture::{self, Recording};
 use crate::compare::parity::Side;
 use crate::engine::{self, Engine, EngineSpec};
-use crate::frame::{self, Conditions, Input};
+use crate::frame::{Conditions, Input};
 use crate::geometry::{Geometry, Size};
 use crate::model::{self, Model};
 use crate::plan::{Detail, Plan};
 use crate::tensor::{Tensor, TensorName};
 use clap::Args;
+use std::path::Path;
 use std::sync::Arc;
+
+/// The input without `--input`.
+const DEFAULT_INPUT: &str = "synthetic:1";
 
 /// Model, input and size.
 #[derive(Debug, Args)]
@@ -18,8 +23,9 @@ pub(super) struct Sources {
     #[arg(long, value_name = "M", default_value = "synthetic:1")]
     pub(super) model: String,
     /// synthetic[:SEED], an image (PNG, JPEG, WebP, TIFF, HDR, EXR), a capture directory, or features (.f32, .npy).
-    #[arg(long, value_name = "I", default_value = "synthetic:1")]
-    pub(super) input: String,
+    /// Without: the recording's own input, else synthetic:1.
+    #[arg(long, value_name = "I")]
+    pub(super) input: Option<String>,
     /// Valid size, such as 512x512; an image's own, or 64x64, without.
     #[arg(long, value_name = "WxH")]
     pub(super) size: Option<Size>,
@@ -35,7 +41,7 @@ pub(super) struct Loaded {
 impl Sources {
     /// Opens model and input.
     pub(super) fn load(&self, detail: Detail) -> Result<Loaded, Failure> {
-        let input = open_input(&self.input, self.size)?;
+        let input = open_input(self.input.as_deref().unwrap_or(DEFAULT_INPUT), self.size)?;
         for note in &input.notes {
             output::complain(&format!("note: {note}"));
         }
@@ -47,7 +53,7 @@ impl Sources {
 
 /// Opens an input.
 pub(super) fn open_input(spec: &str, size: Option<Size>) -> Result<Input, Failure> {
-    frame::input::open(spec, size, &Conditions::default()).map_err(Failure::ask)
+    capture::input::open(spec, size, &Conditions::default()).map_err(Failure::ask)
 }
 
 /// The geometry of a size.
@@ -78,6 +84,9 @@ pub(super) fn tensor(plan: &Plan, text: &str) -> Result<TensorName, Failure> {
 /// Names that begin alike, as a hint.
 fn nearest(plan: &Plan, text: &str) -> String {
     let block = text.split('/').next().unwrap_or_default();
+    if block.is_empty() {
+        return String::new();
+    }
     let alike: Vec<&str> =
         plan.tensors.keys().map(TensorName::as_str).filter(|n| n.split('/').next() == Some(block)).collect();
     if alike.is_empty() { String::new() } else { format!(" ({} has {})", block, alike.join(", ")) }
@@ -103,15 +112,67 @@ pub(super) struct Sides {
     pub(super) features: Option<Tensor>,
 }
 
-/// Opens both sides: engines, or recordings by their path.
+/// Opens both sides: engines, or recordings by their path. Without `--size` or `--input` a recording's own are used.
 pub(super) fn sides(sources: &Sources, subject: &str, reference: &str) -> Result<Sides, Failure> {
-    let loaded = sources.load(Detail::Needed)?;
-    let side = |text: &str| -> Result<Side, Failure> {
+    let (s_record, r_record) = (recording(subject)?, recording(reference)?);
+    let records: Vec<&Recording> = s_record.iter().chain(&r_record).collect();
+    for note in records.iter().flat_map(|record| &record.notes) {
+        output::complain(&format!("note: {note}"));
+    }
+    let size = records.first().map(|record| record.geometry.valid);
+    for record in &records {
+        let (found, source) = (record.geometry.valid, &record.source);
+        if let Some(expected) = sources.size.or(size).filter(|&expected| expected != found) {
+            return Err(Failure::ask(format_args!("expected size {expected}, found {found} in {source}")));
+        }
+    }
+    let fed = records.iter().find_map(|record| record.features().ok().map(|features| (features, &record.source)));
+    let model = Arc::new(model::open(&sources.model).map_err(Failure::ask)?);
+    let (input, features) = match (&sources.input, fed) {
+        (Some(input), _) => {
+            let input = open_input(input, sources.size.or(size))?;
+            let features = Some(input.features.clone());
+            (input, features)
+        }
+        (None, Some((features, source))) => {
+            let geometry = records[0].geometry;
+            let (features, source) = (features, source.clone());
+            let input = Input { geometry, features: features.clone(), source, notes: Vec::new() };
+            (input, Some(features))
+        }
+        (None, None) => {
+            let input = open_input(DEFAULT_INPUT, sources.size.or(size))?;
+            // A capture without its input was not made from the synthetic one; digests say what they were made from.
+            let features = records.iter().all(|record| record.is_digests()).then(|| input.features.clone());
+            (input, features)
+        }
+    };
+    for note in &input.notes {
+        output::complain(&format!("note: {note}"));
+    }
+    let plan = Arc::new(Plan::new(input.geometry, Detail::Needed));
+    let side = |text: &str, record: Option<Recording>| -> Result<Side, Failure> {
+        if let Some(record) = record {
+            return Ok(Side::Recorded(Box::new(record)));
+        }
         let spec = text.parse::<EngineSpec>().map_err(Failure::ask)?;
-        let (engine, plan) = open_engine(&spec, &loaded.plan)?;
+        let (engine, plan) = open_engine(&spec, &plan)?;
         Ok(Side::Live(engine, plan))
     };
-    let (subject, reference) = (side(subject)?, side(reference)?);
-    let features = Some(loaded.input.features.clone());
-    Ok(Sides { subject, reference, loaded, features })
+    let (subject, reference) = (side(subject, s_record)?, side(reference, r_record)?);
+    Ok(Sides { subject, reference, loaded: Loaded { plan, model, input }, features })
+}
+
+/// The recording at a path; `None` where a text names no file and so must be an engine.
+fn recording(text: &str) -> Result<Option<Recording>, Failure> {
+    let path = Path::new(text);
+    if path.exists() {
+        return Recording::open(path).map(Some).map_err(Failure::ask);
+    }
+    match text.parse::<EngineSpec>() {
+        Err(_) if text.contains(['/', '\\', '.']) => {
+            Err(Failure::ask(format_args!("there is no such recording, and no such engine; path {text}")))
+        }
+        _ => Ok(None),
+    }
 }

@@ -7,6 +7,7 @@
 //! Where both sides run and a step's inputs are equal, one run answers both questions.
 
 use super::{Comparison, Verdict, compare};
+use crate::capture::{CaptureError, Recording};
 use crate::engine::{Control, Engine, EngineError};
 use crate::model::Model;
 use crate::plan::{Plan, Role, Step};
@@ -64,6 +65,28 @@ pub trait Recorded {
     /// # Errors
     /// Why it is not known.
     fn digest(&self, name: &TensorName) -> Result<Digest, String>;
+}
+
+impl Recorded for Recording {
+    fn has(&self, name: &TensorName) -> bool {
+        Self::has(self, name.as_str())
+    }
+
+    fn tensor(&self, name: &TensorName) -> Result<Tensor, String> {
+        Self::tensor(self, name).map_err(reason)
+    }
+
+    fn digest(&self, name: &TensorName) -> Result<Digest, String> {
+        Self::digest(self, name).map_err(reason)
+    }
+}
+
+/// The reason alone: the row names the tensor.
+fn reason(error: CaptureError) -> String {
+    match error {
+        CaptureError::Missing { reason, .. } | CaptureError::Changed { reason, .. } => reason,
+        other => other.to_string(),
+    }
 }
 
 /// One side of a comparison.

@@ -10,6 +10,7 @@ pub mod cpu;
 pub mod reference;
 pub mod runner;
 pub mod spec;
+pub mod trace;
 pub mod vulkan;
 
 pub use control::{Control, Progress};

@@ -1,0 +1,110 @@
+//! `blockscope explain`: how one value came to be.
+
+use super::sources::{self, Sources};
+use super::{Exit, Failure, output};
+use crate::engine::runner::{self, Keep};
+use crate::engine::trace::{self, Trace};
+use crate::engine::{Control, Engine, EngineError, EngineSpec, reference};
+use crate::model::Model;
+use crate::plan::{Detail, Plan, Step};
+use crate::tensor::{Shape, Tensor, TensorName};
+use clap::Args;
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+#[derive(Debug, Args)]
+pub(super) struct Arguments {
+    /// The tensor, boundary or intermediate: block-12, block-12/qkv, head.
+    #[arg(long, value_name = "NAME")]
+    tensor: String,
+    /// The token, as an index or as X:Y, and the channel.
+    #[arg(long, value_name = "TOKEN,CHANNEL")]
+    at: String,
+    #[command(flatten)]
+    sources: Sources,
+    /// The engine that computes the tensor.
+    #[arg(long, value_name = "E", default_value = "cpu")]
+    engine: EngineSpec,
+    /// Print JSON.
+    #[arg(long)]
+    json: bool,
+}
+
+pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
+    let loaded = arguments.sources.load(Detail::Raw)?;
+    let (mut engine, plan) = sources::open_engine(&arguments.engine, &loaded.plan)?;
+    let name = sources::tensor(&plan, &arguments.tensor)?;
+    let Some(step) = plan.tensor(&name).step else {
+        return Err(Failure::ask(format_args!("\"{name}\" is the input: nothing computed it")));
+    };
+    let at = place(&arguments.at, plan.shape(&name))?;
+    let features = loaded.input.features.clone();
+    let found = around(&mut *engine, &plan, &loaded.model, features, step)?;
+    let sources = reference::Sources { plan: &plan, model: &loaded.model, tensors: &found };
+    let trace = trace::trace(&plan.steps[step], sources, &found[&name], at)?;
+    tell(&trace, arguments.json)?;
+    Ok(if trace.reproduces { Exit::Exact } else { Exit::Differs })
+}
+
+fn tell(trace: &Trace, json: bool) -> Result<(), Failure> {
+    if json {
+        let value: Value = serde_json::to_value(trace).map_err(|e| Failure::Fault(e.to_string()))?;
+        output::json(&value);
+    } else {
+        trace::text::lines(trace).iter().for_each(output::line);
+    }
+    Ok(())
+}
+
+/// Runs the network until a step; its inputs and outputs.
+pub(super) fn around(
+    engine: &mut dyn Engine,
+    plan: &Arc<Plan>,
+    model: &Arc<Model>,
+    features: Tensor,
+    step: usize,
+) -> Result<BTreeMap<TensorName, Tensor>, EngineError> {
+    let mut found = BTreeMap::new();
+    let mut watch = |engine: &mut dyn Engine, done: &Step, _| {
+        if done.index == step {
+            for name in done.op.inputs().into_iter().chain(done.op.outputs()) {
+                found.insert(name.clone(), engine.read(name)?);
+            }
+        }
+        Ok(())
+    };
+    runner::run_from_features(
+        engine,
+        (plan, model),
+        features,
+        Some(step),
+        &Keep::Nothing,
+        &Control::new(),
+        &mut watch,
+    )?;
+    Ok(found)
+}
+
+/// `TOKEN,CHANNEL` with the token as an index or as `X:Y`.
+fn place(text: &str, shape: Shape) -> Result<(usize, usize), Failure> {
+    let wrong = || {
+        let (size, last) = (shape.size, shape.channels - 1);
+        Failure::ask(format_args!(
+            "--at expects TOKEN,CHANNEL with a token of 0 to {} (or X:Y inside {size}) and a channel of 0 to {last}; \
+             found \"{text}\"",
+            shape.tokens() - 1
+        ))
+    };
+    let (token, channel) = text.split_once(',').ok_or_else(wrong)?;
+    let number = |text: &str| text.trim().parse::<usize>().ok();
+    let token = match token.split_once(':') {
+        None => number(token),
+        Some((x, y)) => number(x)
+            .zip(number(y))
+            .filter(|&(x, _)| x < shape.size.width)
+            .and_then(|(x, y)| y.checked_mul(shape.size.width)?.checked_add(x)),
+    };
+    let inside = |(t, c): &(usize, usize)| *t < shape.tokens() && *c < shape.channels;
+    token.zip(number(channel)).filter(inside).ok_or_else(wrong)
+}
