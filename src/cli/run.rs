@@ -5,14 +5,15 @@
 use super::progress::Progress;
 use super::sources::{self, Loaded, Sources};
 use super::{Exit, Failure, output};
+use crate::capture::{Writer, write_digests};
 use crate::engine::runner::{self, Keep};
-use crate::engine::{Control, EngineInfo, EngineSpec};
+use crate::engine::{Control, Engine, EngineError, EngineInfo, EngineSpec, StepReport};
 use crate::frame;
-use crate::plan::{Detail, Plan, Role, names};
+use crate::plan::{Detail, Plan, Role, Step, names};
 use crate::tensor::{Digest, Element, Tensor, TensorName, npy, run_digest};
 use clap::Args;
 use serde_json::{Value, json};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -69,10 +70,10 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     if arguments.output.is_some() && range.end < plan.steps.len() {
         return Err(Failure::ask("--output needs the whole network; leave out --until"));
     }
-    let control = Control::new();
-    let products = plan.steps[range.clone()].iter().map(|step| step.op.products(&plan)).sum();
     let quiet = arguments.json || arguments.digests.as_deref() == Some("-");
+    let mut saver = Saver::create(arguments, &plan, &loaded, dumps, quiet)?;
     let info = engine.info();
+    let products = plan.steps[range].iter().map(|step| step.op.products(&plan)).sum();
     if !quiet {
         output::line(format_args!(
             "engine {} ({}), model {}, input {}, size {} px, {:.1} G products",
@@ -84,68 +85,155 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
             products as f64 / 1e9
         ));
     }
+    let control = Control::new();
     let progress = Progress::start(&control, products);
-    let (mut boundaries, mut head, mut failure, mut spent) = (Vec::new(), None, None, Duration::ZERO);
-    let features = loaded.input.features.clone();
     let outcome = runner::run_from_features(
         &mut *engine,
         (&plan, &loaded.model),
-        features,
+        loaded.input.features.clone(),
         last,
         &Keep::Nothing,
         &control,
-        &mut |engine, step, report| {
-            progress.at(step.block);
-            spent += report.duration;
-            for name in step.op.outputs() {
-                let boundary = plan.tensor(name).role == Role::Boundary;
-                let dump = dumps.get(name);
-                if !boundary && dump.is_none() {
-                    continue;
-                }
-                let tensor = engine.read(name)?;
-                if let Some(path) = dump {
-                    failure = failure.take().or(output::save(path, &npy_of(&tensor)).err());
-                }
-                if boundary {
-                    let done =
-                        Boundary { name: name.clone(), digest: tensor.digest(), time: std::mem::take(&mut spent) };
-                    if !quiet {
-                        progress.line(text_of(&plan, &done));
-                    }
-                    boundaries.push(done);
-                }
-                if name.as_str() == names::HEAD {
-                    head = Some(tensor);
-                }
-            }
-            Ok(())
-        },
-    )?;
+        &mut |engine, step, report| saver.step(engine, step, report, &progress),
+    );
     drop(progress);
-    if let Some(failure) = failure {
+    if let Some(failure) = saver.failure.take() {
         return Err(failure);
     }
-    if let (Some(path), Some(head)) = (&arguments.output, &head) {
-        let composed = frame::compose(&plan.geometry, &loaded.input.features, head, None);
-        output::save(path, &composed.to_png().map_err(|e| Failure::Fault(e.to_string()))?)?;
-    }
+    let outcome = outcome?;
+    let boundaries = saver.finish(arguments, &loaded, &info)?;
     if let Some(target) = &arguments.digests {
-        output::text_to(target, &format!("{:#}\n", digests_json(&loaded, &plan, &boundaries)))?;
+        output::text_to(target, &digests_text(&loaded, &plan, &boundaries))?;
     }
     if arguments.json {
         output::json(&run_json(&loaded, &plan, &info, &boundaries, &outcome));
     } else if !quiet {
         let seconds = outcome.elapsed.as_secs_f64();
         let rate = outcome.products as f64 / seconds / 1e9;
+        let published = published(&plan, &boundaries);
         output::line(format_args!(
             "{} steps in {seconds:.2} s, {rate:.2} G products/s, digest of {} boundaries {}",
             outcome.times.len(),
-            published(&plan, &boundaries).len(),
-            run_digest(published(&plan, &boundaries).iter().map(|b| b.digest)),
+            published.len(),
+            run_digest(published.iter().map(|b| b.digest)),
         ));
     }
     Ok(Exit::Exact)
+}
+
+/// Takes what was asked for out of the run while it goes on.
+struct Saver<'a> {
+    plan: &'a Plan,
+    dumps: BTreeMap<TensorName, PathBuf>,
+    capture: Option<Writer>,
+    kernels: BTreeSet<usize>,
+    quiet: bool,
+    boundaries: Vec<Boundary>,
+    head: Option<Tensor>,
+    spent: Duration,
+    failure: Option<Failure>,
+}
+
+impl<'a> Saver<'a> {
+    fn create(
+        arguments: &Arguments,
+        plan: &'a Plan,
+        loaded: &Loaded,
+        dumps: BTreeMap<TensorName, PathBuf>,
+        quiet: bool,
+    ) -> Result<Self, Failure> {
+        let kernels = arguments.kernels.as_deref().map_or(Ok(BTreeSet::new()), blocks)?;
+        let mut capture = match &arguments.save_capture {
+            Some(path) => Some(Writer::create(path, plan.geometry).map_err(Failure::ask)?),
+            None => None,
+        };
+        if let Some(capture) = &mut capture {
+            capture.add(&loaded.input.features).map_err(Failure::ask)?;
+        }
+        let (boundaries, head, spent, failure) = (Vec::new(), None, Duration::ZERO, None);
+        Ok(Self { plan, dumps, capture, kernels, quiet, boundaries, head, spent, failure })
+    }
+
+    fn step(
+        &mut self,
+        engine: &mut dyn Engine,
+        step: &Step,
+        report: StepReport,
+        progress: &Progress,
+    ) -> Result<(), EngineError> {
+        progress.at(step.block);
+        self.spent += report.duration;
+        for name in step.op.outputs() {
+            let boundary = self.plan.tensor(name).role == Role::Boundary;
+            let recorded = self.capture.is_some() && (boundary || self.kernels.contains(&step.block));
+            if !boundary && !recorded && !self.dumps.contains_key(name) {
+                continue;
+            }
+            let tensor = engine.read(name)?;
+            if let Err(failure) = self.save(&tensor, recorded) {
+                // The run ends at once; the message is told behind it.
+                self.failure = Some(failure);
+                return Err(EngineError::Cancelled);
+            }
+            if boundary {
+                let time = std::mem::take(&mut self.spent);
+                let done = Boundary { name: name.clone(), digest: tensor.digest(), time };
+                if !self.quiet {
+                    progress.line(text_of(self.plan, &done));
+                }
+                self.boundaries.push(done);
+            }
+            if name.as_str() == names::HEAD {
+                self.head = Some(tensor);
+            }
+        }
+        Ok(())
+    }
+
+    fn save(&mut self, tensor: &Tensor, recorded: bool) -> Result<(), Failure> {
+        if let Some(path) = self.dumps.get(&tensor.name) {
+            output::save(path, &npy_of(tensor))?;
+        }
+        if let (Some(capture), true) = (&mut self.capture, recorded) {
+            capture.add(tensor).map_err(Failure::ask)?;
+        }
+        Ok(())
+    }
+
+    /// Composes the image and closes the capture.
+    fn finish(mut self, arguments: &Arguments, loaded: &Loaded, info: &EngineInfo) -> Result<Vec<Boundary>, Failure> {
+        let composed =
+            self.head.as_ref().map(|head| frame::compose(&self.plan.geometry, &loaded.input.features, head, None));
+        if let (Some(path), Some(composed)) = (&arguments.output, &composed) {
+            output::save(path, &composed.to_png().map_err(|e| Failure::Fault(e.to_string()))?)?;
+        }
+        if let Some(mut capture) = self.capture.take() {
+            if let Some(composed) = &composed {
+                capture.output(composed).map_err(Failure::ask)?;
+            }
+            let about = json!({
+                "program": concat!("blockscope ", env!("CARGO_PKG_VERSION")), "engine": info.name,
+                "device": info.device, "model": loaded.model.source,
+                "modelDigest": loaded.model.digest().to_string(), "input": loaded.input.source,
+            });
+            let reason = arguments.until.as_ref().map(|step| format!("the run ended at {step}"));
+            let reason = reason.unwrap_or_else(|| "not recorded".to_owned());
+            capture.finish(&reason, Some(about)).map_err(Failure::ask)?;
+        }
+        Ok(self.boundaries)
+    }
+}
+
+/// Blocks such as `0,5-8`.
+fn blocks(text: &str) -> Result<BTreeSet<usize>, Failure> {
+    let wrong = || Failure::ask(format_args!("expected blocks of 0 to 70, such as 0,5-8; found \"{text}\""));
+    let block = |text: &str| text.trim().parse::<usize>().ok().filter(|&b| b <= 70).ok_or_else(wrong);
+    let mut all = BTreeSet::new();
+    for part in text.split(',') {
+        let (first, last) = part.split_once('-').unwrap_or((part, part));
+        all.extend(block(first)?..=block(last)?);
+    }
+    Ok(all)
 }
 
 /// The tensors to dump, and where to.
@@ -186,19 +274,9 @@ fn published<'a>(plan: &Plan, boundaries: &'a [Boundary]) -> Vec<&'a Boundary> {
 }
 
 /// The digests in the format of the published ones.
-fn digests_json(loaded: &Loaded, plan: &Plan, boundaries: &[Boundary]) -> Value {
-    let published = published(plan, boundaries);
-    let tensors: serde_json::Map<String, Value> =
-        published.iter().map(|b| (b.name.to_string(), json!(b.digest.to_string()))).collect();
-    let size = plan.geometry.valid;
-    let mut value = json!({
-        "size": [size.width, size.height], "model": loaded.model.source, "features": loaded.input.source,
-        "tensors": tensors,
-    });
-    if published.len() == plan.published().count() {
-        value["all"] = json!(run_digest(published.iter().map(|b| b.digest)).to_string());
-    }
-    value
+fn digests_text(loaded: &Loaded, plan: &Plan, boundaries: &[Boundary]) -> String {
+    let digests = boundaries.iter().map(|b| (b.name.clone(), b.digest)).collect();
+    write_digests(plan, &digests, &loaded.model.source, &loaded.input.source)
 }
 
 fn run_json(
