@@ -1,11 +1,9 @@
-//! f16 matrix product in groups of 8, in whole numbers: a product of significands has 22 bits, shifted by 4 it is a
-//! term in units of 2^(E - 24) less its distance to E. A group's sum stays below 2^30.
+//! f16 matrix product in groups of 8: rows against panels of eight columns whose weights are taken apart.
 
 use super::job::{Buffer, Job};
-use super::simd::{self, Kernel, Simd};
+use super::simd::{self, HalfColumns, Kernel, Simd};
 use crate::engine::EngineError;
 use crate::numerics::f16;
-use crate::numerics::fdpa::{FRACTION_F16, GROUP_F16, ZERO_EXPONENT};
 use crate::plan::ops::GemmHalf;
 use crate::tensor::Bytes;
 use rayon::prelude::*;
@@ -14,14 +12,12 @@ use rayon::prelude::*;
 const LANES: usize = 8;
 /// Rows of one task.
 const ROWS: usize = 512;
-/// The exponent of a zero operand: no sum with it ever wins.
-const NEVER: i32 = -1000;
 
 pub(super) fn run(op: &GemmHalf, job: &Job<'_>) -> Result<Vec<Bytes>, EngineError> {
     let input = job.tensor(&op.input);
     let plain = job.model.matrix_f16(op.weights);
-    let panels: Vec<Vec<Lanes>> = (0..op.n.div_ceil(LANES))
-        .map(|p| (0..op.k).map(|k| Lanes::of(&plain[k * op.n..][..op.n], p * LANES)).collect())
+    let panels: Vec<Vec<HalfColumns>> = (0..op.n.div_ceil(LANES))
+        .map(|p| (0..op.k).map(|k| HalfColumns::of(&plain[k * op.n..][..op.n], p * LANES)).collect())
         .collect();
     let tokens = input.shape.tokens();
     let mut published = Buffer::wanted(op.published.is_some(), tokens * op.n);
@@ -51,41 +47,11 @@ pub(super) fn run(op: &GemmHalf, job: &Job<'_>) -> Result<Vec<Bytes>, EngineErro
     Ok(outputs.into_iter().flatten().map(Buffer::finish).collect())
 }
 
-/// Eight weights of one k, taken apart.
-struct Lanes {
-    significands: [i32; LANES],
-    exponents: [i32; LANES],
-}
-
-impl Lanes {
-    /// The weights from a column on; zeros behind the last.
-    fn of(row: &[f16], column: usize) -> Self {
-        let operand = |i: usize| operand(row.get(column + i).map_or(0, |x| x.to_bits()));
-        Self { significands: std::array::from_fn(|i| operand(i).0), exponents: std::array::from_fn(|i| operand(i).1) }
-    }
-}
-
-/// Signed significand (in units of 2^(exponent - 10)) and exponent of a finite half.
-#[inline(always)]
-fn operand(bits: u16) -> (i32, i32) {
-    let (field, mantissa) = (i32::from(bits >> 10 & 31), i32::from(bits & 0x3ff));
-    let magnitude = if field == 0 { mantissa } else { mantissa | 0x400 };
-    let exponent = if magnitude == 0 { NEVER } else { field.max(1) - 15 };
-    (if bits & 0x8000 == 0 { magnitude } else { -magnitude }, exponent)
-}
-
-/// Toward zero: `(value << left) / 2^distance`.
-#[inline(always)]
-fn align(value: i32, left: u32, distance: i32) -> i32 {
-    let magnitude = (value.unsigned_abs() << left) >> distance.clamp(0, 31) as u32;
-    if value < 0 { -(magnitude as i32) } else { magnitude as i32 }
-}
-
 struct Rows<'a> {
     operands: &'a [f16],
     k: usize,
     n: usize,
-    panels: &'a [Vec<Lanes>],
+    panels: &'a [Vec<HalfColumns>],
     out: &'a mut [u16],
 }
 
@@ -97,63 +63,13 @@ impl Kernel for Rows<'_> {
         for (row, out) in self.operands.chunks_exact(self.k).zip(self.out.chunks_exact_mut(self.n)) {
             for (panel, out) in self.panels.iter().zip(out.chunks_mut(LANES)) {
                 let mut sums = [0_u16; LANES];
-                for (a, b) in row.chunks(GROUP_F16).zip(panel.chunks(GROUP_F16)) {
-                    sums = group::<S>(a, b, sums);
+                for (a, b) in row.as_chunks().0.iter().zip(panel.as_chunks().0) {
+                    sums = S::group_half(a, b, sums);
                 }
                 out.copy_from_slice(&sums[..out.len()]);
             }
         }
     }
-}
-
-/// One group of 8 onto eight accumulators.
-#[inline(always)]
-fn group<S: Simd>(a: &[f16], b: &[Lanes], sums: [u16; LANES]) -> [u16; LANES] {
-    let mut shared = [0; LANES];
-    let mut units = [0; LANES];
-    let mut start = [(0, 0); LANES];
-    for i in 0..LANES {
-        start[i] = operand(sums[i]);
-        shared[i] = start[i].1.max(ZERO_EXPONENT);
-    }
-    for (a, b) in a.iter().zip(b) {
-        let (_, exponent) = operand(a.to_bits());
-        for i in 0..LANES {
-            shared[i] = shared[i].max(exponent + b.exponents[i]);
-        }
-    }
-    for i in 0..LANES {
-        units[i] = align(start[i].0, 14, shared[i] - start[i].1);
-    }
-    for (a, b) in a.iter().zip(b) {
-        let (significand, exponent) = operand(a.to_bits());
-        for i in 0..LANES {
-            units[i] += align(significand * b.significands[i], 4, shared[i] - exponent - b.exponents[i]);
-        }
-    }
-    let mut out = S::to_halves(S::singles(&singles(units, shared)));
-    for i in 0..LANES {
-        // A non-finite accumulator passes through.
-        if sums[i] & 0x7c00 == 0x7c00 {
-            out[i] = sums[i];
-        }
-    }
-    out
-}
-
-/// `units * 2^(E - 24)` as singles that round to the right halves: what does not fit is folded into one sticky bit.
-#[inline(always)]
-fn singles(units: [i32; LANES], shared: [i32; LANES]) -> [f32; LANES] {
-    let mut out = [0.0; LANES];
-    for i in 0..LANES {
-        let magnitude = units[i].unsigned_abs();
-        let sticky = u32::from(magnitude & 0xff != 0) << 8;
-        let folded = if magnitude < 1 << 24 { magnitude } else { magnitude & !0xff | sticky };
-        let scale = f32::from_bits(((shared[i] - FRACTION_F16 + 127) as u32) << 23);
-        let value = folded as i32 as f32 * scale;
-        out[i] = if units[i] < 0 { -value } else { value };
-    }
-    out
 }
 
 struct Publish<'a> {

@@ -10,12 +10,15 @@
 
 #[cfg(target_arch = "x86_64")]
 mod avx2;
+mod half_columns;
 mod panel;
 mod portable;
 
+pub(super) use half_columns::HalfColumns;
 pub(super) use panel::{COLUMNS, Panel, ROWS, Tile};
 
 use super::Level;
+use crate::numerics::f16;
 use crate::plan::ops::Activation;
 
 /// Eight singles at a time, and the two kernels that no such vector can express.
@@ -55,6 +58,8 @@ pub(super) trait Simd: Copy {
     fn expand(codes: &[[u8; COLUMNS]; 16], panel: &mut Panel);
     /// One group of 16 products onto every accumulator of a tile: row r's operand is `rows[r][k..k + 16]`.
     fn group(rows: &[&[u8]], k: usize, panel: &Panel, tile: &mut Tile);
+    /// One group of 8 f16 products onto eight accumulators, given as bits.
+    fn group_half(a: &[f16; 8], b: &[HalfColumns; 8], sums: [u16; 8]) -> [u16; 8];
 }
 
 /// A computation that is generic over the instructions. `call` must be inlined, so that they reach it.

@@ -1,6 +1,7 @@
 //! Plain Rust, eight singles in an array: what a compiler vectorizes is a gift, not a promise.
 
 use super::Simd;
+use super::half_columns::{HalfColumns, operand};
 use super::panel::{COLUMNS, Facts, GROUP, Panel, Tile, WHOLE, ZERO_EXPONENT};
 use crate::numerics::{e4m3, f16, fdpa, float16};
 
@@ -136,5 +137,22 @@ impl Simd for Portable {
                 }
             }
         }
+    }
+
+    fn group_half(a: &[f16; 8], b: &[HalfColumns; 8], sums: [u16; 8]) -> [u16; 8] {
+        std::array::from_fn(|i| {
+            let acc = f16::from_bits(sums[i]);
+            if !acc.is_finite() {
+                return sums[i];
+            }
+            let (start, exponent) = operand(acc);
+            let pairs = || a.iter().zip(b).map(|(&a, b)| (operand(a), (b.significands[i], b.exponents[i])));
+            let exponents = pairs().map(|((_, a), (_, b))| a + b);
+            let shared = exponents.fold(exponent.max(fdpa::ZERO_EXPONENT), i32::max);
+            let term = |value: i32, left: u32, distance: i32| i64::from(value << left) / (1_i64 << distance.min(40));
+            let products: i64 = pairs().map(|((a, ea), (b, eb))| term(a * b, 4, shared - ea - eb)).sum();
+            let units = products + term(start, 14, shared - exponent);
+            float16::from_units(units, shared - fdpa::FRACTION_F16).to_bits()
+        })
     }
 }

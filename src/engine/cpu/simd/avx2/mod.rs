@@ -2,9 +2,12 @@
 #![expect(unsafe_code, reason = "intrinsics, and one assembly loop, behind safe methods")]
 
 mod group;
+mod group_half;
 
+use super::half_columns::HalfColumns;
 use super::panel::{COLUMNS, GROUP, Panel, Tile, WHOLE, ZERO_EXPONENT};
 use super::{Kernel, Simd};
+use crate::numerics::f16;
 use core::arch::x86_64::*;
 
 /// The instructions of this level. Never leaves this folder but as a type, through [`enter`].
@@ -153,6 +156,11 @@ impl Simd for Avx2 {
     #[inline(always)]
     fn group(rows: &[&[u8]], k: usize, panel: &Panel, tile: &mut Tile) {
         vector!(group::group(rows, k, panel, tile));
+    }
+
+    #[inline(always)]
+    fn group_half(a: &[f16; 8], b: &[HalfColumns; 8], sums: [u16; 8]) -> [u16; 8] {
+        vector!(group_half::group_half(a, b, sums))
     }
 }
 
