@@ -7,6 +7,7 @@
 
 pub mod control;
 pub mod cpu;
+pub mod measure;
 pub mod reference;
 pub mod runner;
 pub mod spec;

@@ -2,7 +2,7 @@
 //! that this processor has.
 
 use blockscope::engine::cpu::{Cpu, Level};
-use blockscope::engine::{Control, Engine, EngineError, reference};
+use blockscope::engine::{Control, Engine, EngineError, measure, reference};
 use blockscope::geometry::{Geometry, Size};
 use blockscope::model::{Model, layout};
 use blockscope::plan::{Detail, Plan, Step};
@@ -114,7 +114,7 @@ fn differences(engine: &mut Cpu, plan: &Plan, model: &Model, step: &Step, draw: 
     let tokens = plan.shape(step.name()).tokens();
     let cost = (step.op.products(plan) as usize / tokens).max(10_000);
     let mut rows: BTreeSet<usize> =
-        (0..(15_000_000 / cost).clamp(4, 48)).map(|_| random.next() as usize % tokens).collect();
+        (0..(6_000_000 / cost).clamp(4, 48)).map(|_| random.next() as usize % tokens).collect();
     rows.extend([0, tokens - 1]);
     let rows: Vec<usize> = rows.into_iter().collect();
     let sources = reference::Sources { plan, model, tensors: &tensors };
@@ -146,7 +146,7 @@ fn check(level: Level, draw: Draw) {
     for (plan, deep) in [(&*SMALL, false), (&*PADDED, true)] {
         engine.load(plan, &model).expect("loads");
         // What a level without fast instructions does in a test's time.
-        let limit = if level == Level::Scalar { 150_000_000 } else { 600_000_000 };
+        let limit = if level == Level::Scalar { 60_000_000 } else { 600_000_000 };
         let chosen = |step: &&Step| {
             let attention = matches!(step.op.word(), "global_attention" | "window_attention");
             BLOCKS.contains(&step.block)
@@ -217,4 +217,19 @@ fn a_missing_input_is_named() {
         panic!("an input is missing")
     };
     assert_eq!(tensor, TensorName::from("block-5/ffn_quantized"), "which one");
+}
+
+#[test]
+fn a_measurement_says_what_ran_and_that_its_samples_are_exact() {
+    let model = Arc::new(blockscope::model::synthetic::model(1));
+    let features = blockscope::frame::synthetic::features(&SMALL.geometry, 1);
+    let mut engine = Cpu::new(Level::best()).expect("there is a best level");
+    let control = Control::new();
+    let found = measure::run(&mut engine, &SMALL, &model, &features, 1, &control).expect("measures");
+    assert_eq!(found.products, SMALL.products(), "products");
+    assert_eq!(found.families.len(), 8, "one entry for each op");
+    assert!(found.families.iter().all(|family| family.sample_is_exact), "{:?}", found.families);
+    assert!(found.first_boundary_seconds < found.seconds, "{found:?}");
+    let json = serde_json::to_string(&found).expect("serializes");
+    assert_eq!(serde_json::from_str::<measure::Measurement>(&json).expect("and back").engine, "cpu", "{json}");
 }
