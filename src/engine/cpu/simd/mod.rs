@@ -34,7 +34,7 @@ pub(super) trait Simd: Copy {
     /// Rounds to halves, to nearest even.
     fn to_halves(v: Self::V) -> [u16; 8];
     /// Decodes eight E4M3 codes.
-    fn codes(x: &[u8; 8]) -> Self::V;
+    fn codes(x: [u8; 8]) -> Self::V;
 
     fn add(a: Self::V, b: Self::V) -> Self::V;
     fn mul(a: Self::V, b: Self::V) -> Self::V;
@@ -88,7 +88,7 @@ pub(super) fn halves32<S: Simd>(x: &[u16; COLUMNS]) -> [S::V; 4] {
 #[inline(always)]
 pub(super) fn codes32<S: Simd>(x: &[u8; COLUMNS]) -> [S::V; 4] {
     let (eights, _) = x.as_chunks::<8>();
-    [S::codes(&eights[0]), S::codes(&eights[1]), S::codes(&eights[2]), S::codes(&eights[3])]
+    [S::codes(eights[0]), S::codes(eights[1]), S::codes(eights[2]), S::codes(eights[3])]
 }
 
 /// 32 halves from four vectors.

@@ -35,7 +35,7 @@ impl Simd for Portable {
         v.map(|x| f16::from_f32(x).to_bits())
     }
 
-    fn codes(x: &[u8; 8]) -> [f32; 8] {
+    fn codes(x: [u8; 8]) -> [f32; 8] {
         x.map(e4m3::decode)
     }
 
@@ -120,7 +120,7 @@ impl Simd for Portable {
             }
             // 2^(13 - E), with E + 15 in `shared`.
             let scale: [f32; COLUMNS] =
-                std::array::from_fn(|n| f32::from_bits((127 + 28 - shared[n] as i32 as u32) << 23));
+                std::array::from_fn(|n| f32::from_bits(((127 + 28 - i32::from(shared[n])) as u32) << 23));
             let mut units = [0.0_f32; COLUMNS];
             for (&code, values) in a.iter().zip(&panel.values) {
                 let value = codes.values[usize::from(code)];

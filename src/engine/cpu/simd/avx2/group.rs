@@ -82,9 +82,8 @@ fn truncate(sums: &mut [u16; COLUMNS], products: __m256i) -> __m256i {
     let low = _mm_setr_epi8(-1, -2, -4, -8, -16, -32, -64, -128, 0, 0, 0, 0, 0, 0, 0, 0);
     let high = _mm_setr_epi8(-1, -1, -1, -1, -1, -1, -1, -1, -1, -2, -4, 0, 0, 0, 0, 0);
     let (low, high) = (_mm256_broadcastsi128_si256(low), _mm256_broadcastsi128_si256(high));
-    let pointer: *mut __m256i = sums.as_mut_ptr().cast();
-    // SAFETY: `sums` has 64 bytes; loads and stores need no alignment.
-    let (h0, h1) = unsafe { (_mm256_loadu_si256(pointer), _mm256_loadu_si256(pointer.add(1))) };
+    let bytes: &mut [[i8; 32]; 2] = bytemuck::cast_mut(sums);
+    let (h0, h1) = (load(&bytes[0]), load(&bytes[1]));
     // Packing interleaves the quarters, unpacking undoes it; only sums with `products` need the plain order.
     let field = _mm256_packus_epi16(_mm256_srli_epi16::<10>(h0), _mm256_srli_epi16::<10>(h1));
     let field = _mm256_max_epu8(_mm256_and_si256(field, _mm256_set1_epi8(31)), _mm256_set1_epi8(1));
@@ -95,11 +94,8 @@ fn truncate(sums: &mut [u16; COLUMNS], products: __m256i) -> __m256i {
     let (low, high) = (_mm256_shuffle_epi8(low, distance), _mm256_shuffle_epi8(high, distance));
     let h0 = _mm256_and_si256(h0, _mm256_unpacklo_epi8(low, high));
     let h1 = _mm256_and_si256(h1, _mm256_unpackhi_epi8(low, high));
-    // SAFETY: as for the loads.
-    unsafe {
-        _mm256_storeu_si256(pointer, h0);
-        _mm256_storeu_si256(pointer.add(1), h1);
-    }
+    store(&mut bytes[0], h0);
+    store(&mut bytes[1], h1);
     shared
 }
 

@@ -46,9 +46,10 @@ pub(super) fn group_half(a: &[f16; 8], b: &[HalfColumns; 8], sums: [u16; 8]) -> 
     let result = _mm256_cvtps_ph::<_MM_FROUND_TO_NEAREST_INT>(value);
     let full = _mm_set1_epi16(0x7c00);
     let passes = _mm_cmpeq_epi16(_mm_and_si128(halves, full), full);
+    let result = _mm_blendv_epi8(result, halves, passes);
     let mut out = [0; 8];
     // SAFETY: `out` has 16 bytes; the store needs no alignment.
-    unsafe { _mm_storeu_si128(out.as_mut_ptr().cast(), _mm_blendv_epi8(result, halves, passes)) };
+    unsafe { _mm_storeu_si128(out.as_mut_ptr().cast(), result) };
     out
 }
 

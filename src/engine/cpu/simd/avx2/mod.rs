@@ -1,5 +1,7 @@
 //! AVX2 with fused multiply-add and half conversions: eight singles in a register.
 #![expect(unsafe_code, reason = "intrinsics, and one assembly loop, behind safe methods")]
+#![cfg_attr(not(test), expect(clippy::wildcard_imports, reason = "intrinsics; not checked in test builds"))]
+#![expect(clippy::needless_range_loop, reason = "k and rows index several arrays, as in the text")]
 
 mod group;
 mod group_half;
@@ -30,7 +32,6 @@ macro_rules! vector {
     ($($body:tt)*) => {
         // SAFETY: code that is generic over `Simd` runs with `Avx2` only below `enter`; loads and stores go
         // through references to whole arrays and need no alignment.
-        #[expect(clippy::multiple_unsafe_ops_per_block, reason = "the same argument holds for every intrinsic")]
         unsafe { $($body)* }
     };
 }
@@ -69,7 +70,7 @@ impl Simd for Avx2 {
 
     /// A code's low seven bits, shifted by seven, are a half 2^-8 times its value.
     #[inline(always)]
-    fn codes(x: &[u8; 8]) -> __m256 {
+    fn codes(x: [u8; 8]) -> __m256 {
         vector!({
             let code = _mm_cvtepu8_epi16(_mm_loadl_epi64(x.as_ptr().cast()));
             let magnitude = _mm_and_si128(code, _mm_set1_epi16(0x7f));
