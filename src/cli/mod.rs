@@ -11,8 +11,10 @@
 #[cfg(feature = "app")]
 pub mod app;
 mod attention;
+mod causes;
 mod demo;
 pub mod devices;
+mod diagnose;
 mod explain;
 mod failure;
 mod model;
@@ -64,6 +66,10 @@ enum Command {
     /// Show how one value came to be.
     Explain(explain::Arguments),
     Devices(devices::Devices),
+    /// Find which known cause explains a subject's divergence.
+    Diagnose(diagnose::Arguments),
+    /// List the known causes, or print the page of one.
+    Causes(causes::Arguments),
     /// Play a script of the window's commands, without a display.
     #[cfg(feature = "app")]
     Play(play::Args),
@@ -105,6 +111,8 @@ fn dispatch(arguments: Arguments) -> Result<Exit, Failure> {
         Some(Command::Model(arguments)) => model::run(&arguments),
         Some(Command::Attention(arguments)) => attention::run(&arguments),
         Some(Command::Explain(arguments)) => explain::run(&arguments),
+        Some(Command::Diagnose(arguments)) => diagnose::run(&arguments),
+        Some(Command::Causes(arguments)) => causes::run(&arguments),
         Some(Command::Devices(arguments)) => {
             output::line(arguments.output().map_err(Failure::ask)?.trim_end());
             Ok(Exit::Exact)

@@ -3,6 +3,7 @@
 use super::{Failure, output};
 use crate::capture::{self, Recording};
 use crate::compare::parity::Side;
+use crate::diagnosis::Profile;
 use crate::engine::{self, Engine, EngineSpec};
 use crate::frame::{Conditions, Input};
 use crate::geometry::{Geometry, Size};
@@ -94,13 +95,12 @@ fn nearest(plan: &Plan, text: &str) -> String {
 
 /// Opens an engine, and the plan that it is to run: changed where causes are switched on.
 pub(super) fn open_engine(spec: &EngineSpec, plan: &Arc<Plan>) -> Result<(Box<dyn Engine>, Arc<Plan>), Failure> {
-    if let Some(change) = spec.changes.first() {
-        return Err(Failure::ask(format_args!(
-            "engine {spec}: no cause is called \"{}\"; this build has no catalogue of causes yet",
-            change.cause
-        )));
+    if spec.changes.is_empty() {
+        return Ok((engine::open(spec)?, Arc::clone(plan)));
     }
-    Ok((engine::open(spec)?, Arc::clone(plan)))
+    let profile = Profile::new(&spec.changes).map_err(Failure::ask)?;
+    let changed = profile.apply(plan).map_err(Failure::ask)?;
+    Ok((engine::open(spec)?, Arc::new(changed)))
 }
 
 /// Both sides of a comparison, and what they run on.

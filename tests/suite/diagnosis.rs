@@ -5,7 +5,7 @@
 
 use blockscope::diagnosis::explain::{Explained, Explanation, Segment, explain};
 use blockscope::diagnosis::search::{Question, Run, diagnose};
-use blockscope::diagnosis::{Test, Variant, variants};
+use blockscope::diagnosis::{Test, Variant, find, variants};
 use blockscope::engine::{Control, EngineSpec, open, reference, runner};
 use blockscope::frame;
 use blockscope::geometry::{Geometry, Size};
@@ -58,51 +58,108 @@ impl Network {
         explain(&segment, &[], &Control::new(), &|_, _| {}).unwrap()
     }
 
-    /// Steps where a variant has a place and an effect, up to `n`, spread over the network.
-    fn effective(&self, variant: &Variant, n: usize) -> Vec<(usize, Vec<(Tensor, Tensor)>)> {
-        let places = (0..self.plan.steps.len()).filter(|&i| variant.apply(&mut Plan::clone(&self.plan), i));
-        let places: Vec<usize> = places.collect();
-        let order = places.iter().enumerate().map(|(k, &i)| (k.reverse_bits(), i));
-        let mut found: Vec<(usize, usize)> = order.collect();
-        found.sort_unstable();
-        let effective = found.into_iter().filter_map(|(_, i)| {
-            let mut changed = Plan::clone(&self.plan);
-            variant.apply(&mut changed, i);
-            let observed = self.observe(&changed, i);
-            observed.iter().any(|(s, r)| s.bytes() != r.bytes()).then_some((i, observed))
-        });
-        effective.take(n).collect()
+    /// The cheapest steps where a variant has a place and an effect, and what a subject with it gives there.
+    fn effective(&self, variant: &Variant) -> Option<(usize, Plan, Vec<(Tensor, Tensor)>)> {
+        let mut places: Vec<usize> =
+            (0..self.plan.steps.len()).filter(|&i| variant.apply(&mut Plan::clone(&self.plan), i)).collect();
+        places.sort_by_key(|&i| self.plan.steps[i].op.products(&self.plan));
+        places.into_iter().filter(|&i| self.plan.steps[i].block < 31 || variant.sites(&self.plan).len() < 3).find_map(
+            |i| {
+                let mut changed = Plan::clone(&self.plan);
+                variant.apply(&mut changed, i);
+                let observed = self.observe(&changed, i);
+                observed.iter().any(|(s, r)| s.bytes() != r.bytes()).then_some((i, changed, observed))
+            },
+        )
     }
 }
+
+/// Variants that change a step.
+fn step_variants() -> impl Iterator<Item = &'static Variant> {
+    variants().map(|(_, v)| v).filter(|v| matches!(v.test, Test::Step(_)))
+}
+
+/// Rules that this frame and model never exercise: no overflow, no score beyond the clamps, no tie of that kind.
+const SILENT: usize = 12;
 
 #[test]
 fn every_cause_switched_on_is_found_as_itself() {
     let network = &*NETWORK;
-    let mut problems = Vec::new();
-    let mut silent = Vec::new();
-    for (_, variant) in variants().filter(|(_, v)| matches!(v.test, Test::Step(_))) {
-        let places = network.effective(variant, 1);
-        if places.is_empty() {
+    let (mut problems, mut silent, mut ties) = (Vec::new(), Vec::new(), Vec::new());
+    for variant in step_variants() {
+        let Some((step, _, observed)) = network.effective(variant) else {
             silent.push(variant.id);
-        }
-        for (step, observed) in places {
-            let start = std::time::Instant::now();
-            let found = network.explain(step, observed);
-            let name = network.plan.steps[step].name();
-            let best: Vec<String> = found
-                .tested
-                .iter()
-                .take(3)
-                .map(|t| format!("{} {}/{} new {}", t.causes.join("+"), t.explained, t.differing, t.newly_wrong))
-                .collect();
-            let first = found.tested.first();
-            let itself = first.is_some_and(|t| t.exact() && t.causes == [variant.id]);
-            println!("{:28} {name:28} {:?} {:?} {best:?}", variant.id, itself, start.elapsed());
-            if !itself || found.explained != Explained::Exactly {
-                problems.push(format!("{} at {name}: {best:?}", variant.id));
-            }
+            continue;
+        };
+        let found = network.explain(step, observed);
+        let name = network.plan.steps[step].name();
+        let exact: Vec<&str> = found.tested.iter().filter(|t| t.exact()).flat_map(|t| t.causes.clone()).collect();
+        if found.explained != Explained::Exactly || !exact.contains(&variant.id) {
+            problems.push(format!("{} at {name}: {:?}", variant.id, found.tested.first()));
+        } else if exact[0] != variant.id {
+            // Another cause gives the very same bytes here: both are named.
+            ties.push(format!("{} at {name}: {exact:?}", variant.id));
         }
     }
-    println!("silent: {silent:?}");
+    println!("without effect here: {silent:?}\nequal bytes: {ties:?}");
     assert!(problems.is_empty(), "{}", problems.join("\n"));
+    assert!(silent.len() <= SILENT, "{silent:?}");
+    assert!(ties.len() <= 12, "{ties:?}");
+}
+
+#[test]
+fn mixtures_of_two_are_taken_apart() {
+    let network = &*NETWORK;
+    let draws = [
+        ("block-2/normalized", "squares-in-order", "scale-missing"),
+        ("block-6/normalized", "root-rounded", "scales-merged"),
+        ("block-10/normalized", "fold-norm", "publish-toward-zero"),
+        ("block-3/attended", "mask-outside", "softmax-in-order"),
+        ("block-6/attended", "true-exp", "prior-missing"),
+        ("block-11/attended", "outside-wrapped", "softmax-f32-sum"),
+        ("block-5/ffn", "silu-true", "accumulate-f32"),
+        ("block-9/ffn_quantized", "residual-at-end", "publish-ties-away"),
+        ("transition-0-1", "pool-corner", "publish-toward-zero"),
+        ("block-39", "upsample-bilinear", "skip-one-early"),
+    ];
+    let mut missed = Vec::new();
+    for (name, a, b) in draws {
+        let step = network.plan.find_step(name).unwrap();
+        let mut changed = Plan::clone(&network.plan);
+        for id in [a, b] {
+            assert!(find(id).unwrap().1.apply(&mut changed, step), "{id} has a place at {name}");
+        }
+        let found = network.explain(step, network.observe(&changed, step));
+        let named = found.tested.iter().filter(|t| t.exact()).any(|t| t.causes.contains(&a) && t.causes.contains(&b));
+        if !named {
+            missed.push(format!("{name}: {a} + {b}: {:?}", found.tested.first()));
+        }
+    }
+    println!("missed: {missed:#?}");
+    assert!(missed.len() <= 1, "{missed:#?}");
+}
+
+#[test]
+fn nothing_fires_on_an_exact_run_and_a_profile_is_found_where_it_was_switched_on() {
+    let network = &*NETWORK;
+    let features = network.tensors[&TensorName::from("features")].clone();
+    let ask = |spec: &str| {
+        let side = Run::engine(&spec.parse().unwrap(), &network.plan).unwrap();
+        let (plan, model) = (Arc::clone(&network.plan), Arc::clone(&network.model));
+        let until = network.plan.find_step("block-6");
+        let question = Question { plan, model, features: features.clone(), side, until, limit: 8 };
+        let mut exact = open(&EngineSpec::cpu()).unwrap();
+        diagnose(question, exact.as_mut(), &Control::new(), &|_| {}).unwrap()
+    };
+    let clean = ask("cpu");
+    assert!(clean.findings.is_empty() && clean.exact > 30, "{clean:?}");
+    assert!(clean.doubts.iter().all(|doubt| doubt.holds), "{:?}", clean.doubts);
+    let changed = ask("cpu+mask-outside@3-4+squares-in-order@5");
+    let causes: Vec<_> = changed.findings.iter().map(|f| (f.tensor.as_str(), f.tested[0].causes.clone())).collect();
+    assert_eq!(
+        causes,
+        [("block-3/attended", vec!["mask-outside"]), ("block-5/normalized", vec!["squares-in-order"])],
+        "findings"
+    );
+    assert_eq!(changed.findings[0].also, ["block-4/attended"], "gathered under the first");
 }

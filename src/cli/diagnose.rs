@@ -1,0 +1,137 @@
+//! `blockscope diagnose`: which known cause explains the subject's divergence, kernel by kernel.
+
+use super::sources::{self, Sources};
+use super::{Exit, Failure, output};
+use crate::diagnosis::search::{self, Stage};
+use crate::diagnosis::{Diagnosis, Finding, Question, Run};
+use crate::engine::{self, Control, EngineSpec};
+use crate::plan::Detail;
+use clap::Args;
+use serde_json::json;
+use std::sync::Arc;
+use std::time::Instant;
+
+#[derive(Debug, Args)]
+pub(super) struct Arguments {
+    /// The side under test: an engine, with causes switched on or without.
+    #[arg(long, value_name = "S")]
+    pub(super) subject: String,
+    /// The side that is right: an engine. One that is not the exact network itself is doubted, and walked too.
+    #[arg(long, value_name = "R", default_value = "cpu")]
+    pub(super) reference: String,
+    #[command(flatten)]
+    pub(super) sources: Sources,
+    /// The last step to look at: a tensor's name or a step's index.
+    #[arg(long, value_name = "STEP")]
+    pub(super) until: Option<String>,
+    /// Stop after this many different findings.
+    #[arg(long, value_name = "N", default_value_t = 8)]
+    pub(super) limit: usize,
+    /// Print JSON.
+    #[arg(long)]
+    pub(super) json: bool,
+}
+
+pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
+    let start = Instant::now();
+    let answer = diagnose(arguments, !arguments.json)?;
+    let [subject, reference] = &answer;
+    if arguments.json {
+        let side = |d: &Option<Diagnosis>| serde_json::to_value(d).map_err(|e| Failure::Fault(e.to_string()));
+        output::json(&json!({
+            "version": 1, "subject": arguments.subject, "reference": arguments.reference,
+            "reproduce": subject.as_ref().map(|d| format!("cpu+{}", search::profile_of(d))),
+            "diagnosis": side(subject)?, "doubted_reference": side(reference)?,
+        }));
+    } else {
+        for (name, diagnosis) in [("subject", subject), ("reference", reference)] {
+            if let Some(diagnosis) = diagnosis {
+                text(name, diagnosis).iter().for_each(output::line);
+            }
+        }
+        output::line(format_args!("took {:.1} s", start.elapsed().as_secs_f64()));
+    }
+    let found = answer.iter().flatten().any(|d| !d.findings.is_empty());
+    Ok(if found { Exit::Differs } else { Exit::Exact })
+}
+
+/// Both sides; `None` for a side that is the exact network itself.
+pub(super) fn diagnose(arguments: &Arguments, tell: bool) -> Result<[Option<Diagnosis>; 2], Failure> {
+    let loaded = arguments.sources.load(Detail::Raw)?;
+    let until = arguments.until.as_deref().map(|text| sources::step(&loaded.plan, text)).transpose()?;
+    let specs = [&arguments.subject, &arguments.reference].map(|text| text.parse::<EngineSpec>());
+    let exact = EngineSpec::cpu();
+    let control = Control::new();
+    let progress = |stage: Stage| {
+        if let (true, Stage::Testing(name, 0, all)) = (tell, stage) {
+            output::complain(&format!("testing {all} candidates on \"{name}\""));
+        }
+    };
+    let mut answers = [None, None];
+    for (i, spec) in specs.into_iter().enumerate() {
+        let spec = spec.map_err(Failure::ask)?;
+        let trusted = i == 1 && spec.changes.is_empty() && (spec == EngineSpec::reference() || spec == exact);
+        if trusted {
+            continue;
+        }
+        let side = Run::engine(&spec, &loaded.plan).map_err(Failure::ask)?;
+        let question = Question {
+            plan: Arc::clone(&loaded.plan),
+            model: Arc::clone(&loaded.model),
+            features: loaded.input.features.clone(),
+            side,
+            until,
+            limit: arguments.limit,
+        };
+        let mut engine = engine::open(&exact)?;
+        answers[i] = Some(search::diagnose(question, engine.as_mut(), &control, &progress)?);
+    }
+    Ok(answers)
+}
+
+/// The answer for people.
+pub(super) fn text(side: &str, diagnosis: &Diagnosis) -> Vec<String> {
+    let mut lines: Vec<String> =
+        diagnosis.doubts.iter().map(|d| format!("{}: {}", if d.holds { "checked" } else { "DOUBT" }, d.text)).collect();
+    for (i, finding) in diagnosis.findings.iter().enumerate() {
+        let then = if i == 0 { "first divergence" } else { "with that accepted, the next divergence" };
+        lines.push(format!("{side}, {then}: {}", finding.sentence()));
+        lines.extend(details(finding));
+    }
+    match diagnosis.findings.len() {
+        0 => lines.push(format!("{side}: bit-exact, {} tensors compared, no cause fires", diagnosis.exact)),
+        n => {
+            let profile = search::profile_of(diagnosis);
+            lines.push(format!("{side}: {n} findings; {} tensors are bit-exact in isolation", diagnosis.exact));
+            if !profile.is_empty() {
+                lines.push(format!("reproduce with: --subject cpu+{profile}"));
+            }
+        }
+    }
+    lines
+}
+
+fn details(finding: &Finding) -> Vec<String> {
+    let mut lines = Vec::new();
+    for tested in finding.tested.iter().take(4) {
+        lines.push(format!(
+            "    {:40} {:6.2} % of {} differing bytes explained, {} newly wrong{}",
+            tested.causes.join(" + "),
+            100.0 * tested.share(),
+            tested.differing,
+            tested.newly_wrong,
+            if tested.whole { "" } else { " (sample)" }
+        ));
+    }
+    if finding.cause().is_none() {
+        lines.extend(finding.pattern.sentences().into_iter().map(|s| format!("    {s}")));
+    }
+    if !finding.also.is_empty() {
+        let (n, few) = (finding.also.len(), finding.also.iter().take(6).cloned().collect::<Vec<_>>().join(", "));
+        lines.push(format!(
+            "    the same cause explains {n} more tensors exactly: {few}{}",
+            if n > 6 { ", ..." } else { "" }
+        ));
+    }
+    lines
+}
