@@ -56,6 +56,13 @@ pub struct Offscreen {
     textures: egui::TexturesDelta,
 }
 
+impl Drop for Offscreen {
+    fn drop(&mut self) {
+        // egui insists that nobody forgets a texture by accident.
+        self.textures.clear();
+    }
+}
+
 impl Offscreen {
     /// A window on a device; without one, frames are laid out and never drawn.
     ///
@@ -110,6 +117,9 @@ impl Offscreen {
         let output = self.ctx.run_ui(input, |ui| desk.draw(ui));
         let layout = begin.elapsed();
         self.textures.append(output.textures_delta);
+        if self.target.is_none() {
+            self.textures.clear();
+        }
         let begin = Instant::now();
         let meshes = self.ctx.tessellate(output.shapes, output.pixels_per_point);
         let shapes = begin.elapsed();

@@ -40,6 +40,13 @@ struct Open {
     textures: egui::TexturesDelta,
 }
 
+impl Drop for Open {
+    fn drop(&mut self) {
+        // egui insists that nobody forgets a texture by accident.
+        self.textures.clear();
+    }
+}
+
 type Make = Box<dyn FnOnce(Waker) -> Session>;
 
 struct App {
