@@ -73,13 +73,12 @@ pub fn run(args: Args) -> Result<(), ShellError> {
     let shell = args.shell;
     let from = file.clone();
     let make = move |waker: Waker| {
-        let mut session = match from {
-            Some(file) => Session::restore(&file, waker, |sources| args.apply(sources)),
-            None => {
-                let mut sources = Sources::default();
-                args.apply(&mut sources);
-                Session::new(sources, waker)
-            }
+        let mut session = if let Some(file) = from {
+            Session::restore(&file, waker, |sources| args.apply(sources))
+        } else {
+            let mut sources = Sources::first_start();
+            args.apply(&mut sources);
+            Session::new(sources, waker)
         };
         if let Some(path) = args.path {
             session.apply(crate::session::Command::Open(path));

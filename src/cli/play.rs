@@ -36,7 +36,7 @@ pub fn run(args: &Args) -> Result<(), PlayError> {
     let script = read(&args.file)?;
     let drawn = script.lines().any(|line| line.trim_start().starts_with("screenshot"));
     let screen = Screen { width: args.width, height: args.height, scale: args.scale };
-    let mut player = Player::new(Sources::default(), screen, args.out.clone(), drawn)?;
+    let mut player = Player::new(Sources::first_start(), screen, args.out.clone(), drawn)?;
     player.run(&script, |line, text| {
         if !args.quiet {
             println!("{line:4}  {text}");

@@ -32,7 +32,7 @@ pub struct Args {
 /// When there is no Vulkan, or a picture cannot be written.
 pub fn run(args: &Args) -> Result<(), PlayError> {
     let screen = Screen { width: args.width, height: args.height, scale: args.scale };
-    let mut player = Player::new(Sources::default(), screen, args.out.clone(), true)?;
+    let mut player = Player::new(Sources::first_start(), screen, args.out.clone(), true)?;
     player.run(SCRIPT, |_, text| {
         if let Some(name) = text.strip_prefix("screenshot ") {
             println!("{}", args.out.join(name).display());

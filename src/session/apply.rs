@@ -31,7 +31,7 @@ impl Session {
             }
             Command::View(change) => {
                 self.remember(&change.to_string(), !matches!(change, ViewChange::Flick(_)));
-                change_view(&mut self.view, change);
+                change_view(&mut self.view, &change);
             }
             Command::Show(dialog) => self.dialog = dialog,
             Command::Define(term) => {
@@ -49,7 +49,8 @@ impl Session {
                 Place::Window,
                 format!("reports are written by `blockscope report`; nothing was written to {path}"),
             ),
-            Command::Diagnose => self.view.tab = super::Tab::Causes,
+            Command::Diagnose => self.diagnose(),
+            Command::Cancel(super::poll::DIAGNOSIS) => self.diagnosing.cancel(),
             Command::Cancel(_) => self.transport(Transport::Stop),
             Command::Dismiss(id) => self.messages.retain(|message| message.id != id),
             Command::Quit => self.effects.push(Effect::Quit),
@@ -258,8 +259,8 @@ fn toggle<T: Ord>(set: &mut BTreeSet<T>, value: T, on: Option<bool>) {
     }
 }
 
-fn change_view(view: &mut View, change: ViewChange) {
-    match change {
+fn change_view(view: &mut View, change: &ViewChange) {
+    match *change {
         ViewChange::Mode(mode) => view.mode = mode,
         ViewChange::Image(image) => view.image = image,
         ViewChange::Basis(basis) => view.basis = basis,
@@ -288,7 +289,7 @@ fn change_view(view: &mut View, change: ViewChange) {
 }
 
 /// A view after a change.
-pub fn changed(view: &View, change: ViewChange) -> View {
+pub fn changed(view: &View, change: &ViewChange) -> View {
     let mut view = view.clone();
     change_view(&mut view, change);
     view

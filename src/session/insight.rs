@@ -107,3 +107,42 @@ pub struct Trace {
     /// The reference's.
     pub reference: Option<Arc<str>>,
 }
+
+/// Known causes tested on one divergent step.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Diagnosis {
+    /// The step.
+    pub step: usize,
+    /// Whether the first cause reproduces every byte.
+    pub explained: bool,
+    /// How many candidates were tried.
+    pub tried: usize,
+    /// Causes that explain something, best first.
+    pub causes: Vec<CauseFound>,
+}
+
+/// One cause, or two together, and what they did.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct CauseFound {
+    /// Ids in the catalogue.
+    pub ids: Vec<String>,
+    /// The deviation in a few words.
+    pub name: String,
+    /// The subject that has this cause and no other.
+    pub subject: String,
+    /// Bytes that differ, among those looked at.
+    pub differing: u64,
+    /// Of these, bytes that the cause reproduces.
+    pub explained: u64,
+    /// Equal bytes that it breaks.
+    pub newly_wrong: u64,
+    /// Whether it reproduces the whole tensor.
+    pub exact: bool,
+}
+
+impl CauseFound {
+    /// Share of the differing bytes explained, 0..=1.
+    pub fn share(&self) -> f64 {
+        if self.differing == 0 { 0.0 } else { self.explained as f64 / self.differing as f64 }
+    }
+}

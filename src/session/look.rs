@@ -106,9 +106,13 @@ fn share_outside(side: &AttentionSide, inside: &[bool]) -> f32 {
 
 /// One query again with changed arithmetic.
 fn change(side: &AttentionSide, keys: &window_attention::Keys, what_if: &BTreeSet<WhatIf>) -> AttentionSide {
-    let mut e: [f16; KEYS] = std::array::from_fn(|p| match what_if.contains(&WhatIf::TrueExponential) {
-        true => f16::from_f64(f64::from(side.scores[p].to_f32()).exp()),
-        false => exponential::exp_weight(side.scores[p]),
+    let mut e: [f16; KEYS] = std::array::from_fn(|p| {
+        let score = side.scores[p];
+        if what_if.contains(&WhatIf::TrueExponential) {
+            f16::from_f64(f64::from(score.to_f32()).exp())
+        } else {
+            exponential::exp_weight(score)
+        }
     });
     if what_if.contains(&WhatIf::MaskOutside) {
         e.iter_mut().zip(&keys.inside).filter(|(_, inside)| !**inside).for_each(|(e, _)| *e = f16::ZERO);

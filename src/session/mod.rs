@@ -15,6 +15,7 @@ mod apply;
 mod ask;
 mod colour;
 pub mod command;
+mod diagnose;
 mod export;
 mod insight;
 mod keys;
@@ -40,7 +41,7 @@ mod work;
 pub use apply::changed;
 pub use colour::{Scale, class_colour, colour};
 pub use command::{Browse, Command, CopyWhat, Select, Transport, ViewChange};
-pub use insight::{Attention, AttentionSide, Histogram, Statistics, Trace};
+pub use insight::{Attention, AttentionSide, CauseFound, Diagnosis, Histogram, Statistics, Trace};
 pub use keys::{Binding, FLICK, bindings, key_of};
 pub use notes::{Bookmark, Effect, JobView, Message, Pin, Place, Recent, Severity};
 pub use picture::{Canvas, Legend, LegendClass, Marks, Picture, Thumbnails};
@@ -85,6 +86,9 @@ pub struct Session {
     attention: Requested<Attention>,
     trace: Requested<Trace>,
     statistics: Requested<Statistics>,
+    diagnosis: Requested<Diagnosis>,
+    diagnosed: diagnose::Answer,
+    diagnosing: crate::engine::Control,
     asked: ask::Asked,
     events: Vec<EventPlace>,
     pins: Vec<Pin>,
@@ -127,6 +131,7 @@ impl Drop for Session {
     fn drop(&mut self) {
         self.goal.change(|wish| wish.closed = true);
         self.goal.cancel();
+        self.diagnosing.cancel();
         self.bell.ring();
     }
 }
@@ -160,6 +165,9 @@ impl Session {
             attention: Requested::default(),
             trace: Requested::default(),
             statistics: Requested::default(),
+            diagnosis: Requested::default(),
+            diagnosed: diagnose::Answer::default(),
+            diagnosing: crate::engine::Control::new(),
             asked: ask::Asked::default(),
             events: Vec::new(),
             pins: Vec::new(),
@@ -276,6 +284,11 @@ impl Session {
         &self.statistics
     }
 
+    /// Known causes, tested on a divergent step.
+    pub fn diagnosis(&self) -> &Requested<Diagnosis> {
+        &self.diagnosis
+    }
+
     /// Events with their places, in the order of steps.
     pub fn events(&self) -> &[EventPlace] {
         &self.events
@@ -316,7 +329,8 @@ impl Session {
         let waiting = self.canvas.subject.is_pending()
             || self.thumbnails.is_pending()
             || self.attention.is_pending()
-            || self.statistics.is_pending();
+            || self.statistics.is_pending()
+            || self.diagnosis.is_pending();
         !self.asleep && self.order.is_none() && self.run.activity.is_none() && !waiting
     }
 

@@ -8,6 +8,10 @@ use super::{
 use std::sync::Arc;
 use std::time::Duration;
 
+/// The job number of a diagnosis.
+pub(super) const DIAGNOSIS: u64 = 2;
+/// The job number of a run.
+const RUN: u64 = 1;
 /// Results of this many sides are kept.
 const KEPT: usize = 6;
 
@@ -32,6 +36,7 @@ impl Session {
             self.seen = rung;
             self.refresh();
             self.take_answers();
+            self.take_diagnosis();
         }
         self.ask();
     }
@@ -92,8 +97,10 @@ impl Session {
         self.order = None;
         let Loaded { sources, model, input, sides, .. } = loaded;
         self.sources = sources;
-        let shown = |result: Result<String, Vec<String>>| result.map_or_else(Loading::Failed, Loading::Ready);
-        self.states.model = shown(model.as_ref().map(|m| m.source.clone()).map_err(Clone::clone));
+        self.states.model = match &model {
+            Ok(model) => Loading::Ready(model.source.clone()),
+            Err(problems) => Loading::Failed(problems.clone()),
+        };
         self.states.input = match &input {
             Ok((plan, _)) => Loading::Ready(format!("{}, field {}", plan.geometry.valid, plan.geometry.field)),
             Err(problems) => Loading::Failed(problems.clone()),
@@ -143,6 +150,8 @@ impl Session {
         }
         self.crew = Some(crew);
         self.asked = super::ask::Asked::default();
+        self.diagnosing.cancel();
+        self.diagnosis = super::Requested::Nothing;
         self.refresh();
     }
 
@@ -249,12 +258,18 @@ impl Session {
     fn list_jobs(&mut self) {
         let loading = self.order.map(|id| JobView { id, what: "loading".to_owned(), share: None, cancellable: false });
         let running = self.run.activity.as_ref().map(|activity| JobView {
-            id: 1,
+            id: RUN,
             what: activity.what.clone(),
             share: Some(activity.share),
             cancellable: true,
         });
-        self.jobs = loading.into_iter().chain(running).collect();
+        let diagnosing = self.diagnosis.is_pending().then(|| JobView {
+            id: DIAGNOSIS,
+            what: "testing known causes".to_owned(),
+            share: None,
+            cancellable: true,
+        });
+        self.jobs = loading.into_iter().chain(running).chain(diagnosing).collect();
     }
 
     /// What the pickers offer.

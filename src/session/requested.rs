@@ -3,9 +3,10 @@
 use std::sync::Arc;
 
 /// A requested value. Every state keeps what was there before, so that nothing flickers.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub enum Requested<T> {
     /// Nobody asked yet, or there is nothing to ask about.
+    #[default]
     Nothing,
     /// Asked; a worker is on it.
     Pending {
@@ -21,12 +22,6 @@ pub enum Requested<T> {
         /// The value before.
         previous: Option<Arc<T>>,
     },
-}
-
-impl<T> Default for Requested<T> {
-    fn default() -> Self {
-        Self::Nothing
-    }
 }
 
 impl<T> Requested<T> {

@@ -53,7 +53,9 @@ impl Session {
             }
             Select::Divergence => {
                 let first = self.run.first_isolated.or(self.run.first_accumulated);
-                first.into_iter().for_each(|step| self.select_step(step));
+                if let Some(step) = first {
+                    self.select_step(step);
+                }
             }
             Select::Difference => self.select_difference(),
         }

@@ -31,6 +31,14 @@ impl Default for Sources {
     }
 }
 
+impl Sources {
+    /// What the very first start shows: one known cause switched on in block 9, to be found by the person.
+    pub fn first_start() -> Self {
+        let subject = "cpu+mask-outside@9".to_owned();
+        Self { subject, reference: "cpu".to_owned(), ..Self::default() }
+    }
+}
+
 /// How far loading one of the sources is.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Loading {

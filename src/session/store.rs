@@ -41,7 +41,7 @@ impl Session {
             Ok(saved) => (saved, None),
             Err(problem) => (None, Some(problem)),
         };
-        let mut sources = saved.as_ref().map(|saved| saved.sources.clone()).unwrap_or_default();
+        let mut sources = saved.as_ref().map_or_else(Sources::first_start, |saved| saved.sources.clone());
         change(&mut sources);
         let mut session = Self::new(sources, waker);
         if let Some(saved) = saved {
@@ -94,7 +94,7 @@ fn read(path: &Path) -> Result<Option<Saved>, String> {
         Ok(saved) => format!("it has version {}, this build reads version {VERSION}", saved.version),
         Err(error) => error.to_string(),
     };
-    let aside = (0..).map(|n| path.with_extension(format!("broken-{n}"))).find(|aside| !aside.exists());
+    let aside = (0..10_000).map(|n| path.with_extension(format!("broken-{n}"))).find(|aside| !aside.exists());
     let aside = aside.unwrap_or_else(|| path.with_extension("broken"));
     let moved = match std::fs::rename(path, &aside) {
         Ok(()) => format!("it was set aside as {}", aside.display()),

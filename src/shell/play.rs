@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 /// Longest wait of a `wait` without a number.
-const PATIENCE: Duration = Duration::from_secs(300);
+const PATIENCE: Duration = Duration::from_mins(5);
 
 /// Why a script failed.
 #[derive(Debug, thiserror::Error)]
@@ -212,6 +212,11 @@ impl Player {
             ["difference-picture", _] => state(&session.canvas().difference),
             ["attention", _] => state(session.attention()),
             ["statistics", _] => state(session.statistics()),
+            ["diagnosis", _] => state(session.diagnosis()),
+            ["cause", _] => {
+                let best = session.diagnosis().shown().and_then(|found| found.causes.first().cloned());
+                best.map_or("none".to_owned(), |cause| cause.ids.join("+"))
+            }
             ["trace", _] => state(session.trace()),
             ["file", path] => {
                 let there = self.path(path).is_file();
@@ -232,7 +237,7 @@ impl Player {
     fn expect_view(&self, text: &str) -> Result<(), Problem> {
         let change: ViewChange = text.trim_start_matches("view").trim().parse()?;
         let view = self.session().view();
-        let same = crate::session::changed(view, change) == *view;
+        let same = crate::session::changed(view, &change) == *view;
         if same { Ok(()) } else { Err(format!("the view is {view:?}").into()) }
     }
 
@@ -297,13 +302,12 @@ fn key(text: &str) -> Result<Vec<Event>, Problem> {
     let mut modifiers = Modifiers::NONE;
     let mut rest = text;
     while let Some((modifier, after)) = rest.split_once('+').filter(|(_, after)| !after.is_empty()) {
-        modifiers = modifiers
-            | match modifier {
-                "Ctrl" => Modifiers::CTRL | Modifiers::COMMAND,
-                "Shift" => Modifiers::SHIFT,
-                "Alt" => Modifiers::ALT,
-                _ => return Err(format!("no modifier is called {modifier}").into()),
-            };
+        modifiers |= match modifier {
+            "Ctrl" => Modifiers::CTRL | Modifiers::COMMAND,
+            "Shift" => Modifiers::SHIFT,
+            "Alt" => Modifiers::ALT,
+            _ => return Err(format!("no modifier is called {modifier}").into()),
+        };
         rest = after;
     }
     let key = Key::from_name(rest).ok_or_else(|| format!("no key is called \"{rest}\""))?;

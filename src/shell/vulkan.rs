@@ -75,7 +75,7 @@ impl App {
         let ctx = egui::Context::default();
         crate::ui::install(&ctx);
         let proxy = self.proxy.clone();
-        ctx.set_request_repaint_callback(move |_| drop(proxy.send_event(Wake)));
+        ctx.set_request_repaint_callback(move |_| proxy.send_event(Wake).unwrap_or_default());
         let waker = ctx.clone();
         let session = make(Waker::new(move || waker.request_repaint()));
         let viewport = ctx.viewport_id();
@@ -103,7 +103,7 @@ impl App {
         let Some(open) = &mut self.open else { return };
         match open.frame() {
             Ok(delay) => {
-                self.due = Instant::now().checked_add(delay).filter(|_| delay < Duration::from_secs(3600));
+                self.due = Instant::now().checked_add(delay).filter(|_| delay < Duration::from_hours(1));
                 if delay.is_zero() {
                     open.window.request_redraw();
                 }

@@ -50,7 +50,7 @@ macro_rules! scripts {
     };
 }
 
-scripts!(attention, dialogs, export, probe, session, sources, step, view);
+scripts!(attention, dialogs, divergence, export, probe, session, sources, step, view);
 
 #[test]
 fn a_broken_session_is_set_aside() {

@@ -42,17 +42,6 @@ impl Ledger {
         Self { plan, recording: false, store: Mutex::new(store) }
     }
 
-    /// A recording's side: a step is done when the recording holds one of its tensors.
-    pub(crate) fn recording(plan: Arc<Plan>, tensors: BTreeMap<TensorName, Tensor>) -> Self {
-        let held = |step: &crate::plan::Step| step.op.outputs().into_iter().any(|name| tensors.contains_key(name));
-        let state = |step| {
-            if held(step) { SideState::Done { duration: std::time::Duration::ZERO } } else { SideState::Absent }
-        };
-        let states = plan.steps.iter().map(state).collect();
-        let done = plan.steps.len();
-        Self { plan, recording: true, store: Mutex::new(Store { states, tensors, done, failed: None }) }
-    }
-
     /// The store, for a moment.
     pub(crate) fn store(&self) -> MutexGuard<'_, Store> {
         lock(&self.store)

@@ -1,6 +1,7 @@
 //! Loads what a session works on: model, input, plan and both sides.
 
 use super::{Ledger, panic_text};
+use crate::diagnosis::Profile;
 use crate::engine::{self, Engine, EngineInfo, EngineSpec};
 use crate::frame;
 use crate::model::{self, Model};
@@ -120,8 +121,9 @@ fn side(
 
 /// The plan with a spec's causes switched on.
 fn changed(plan: &Arc<Plan>, spec: &EngineSpec) -> Result<Arc<Plan>, Vec<String>> {
-    match spec.changes.first() {
-        None => Ok(Arc::clone(plan)),
-        Some(change) => Err(vec![format!("this build knows no cause \"{}\"", change.cause)]),
+    if spec.changes.is_empty() {
+        return Ok(Arc::clone(plan));
     }
+    let profile = Profile::new(&spec.changes).map_err(|error| vec![error.to_string()])?;
+    profile.apply(plan).map(Arc::new).map_err(|error| vec![error.to_string()])
 }

@@ -201,15 +201,11 @@ impl Worker {
             if self.holding.get(name) == Some(&true) {
                 continue;
             }
-            match self.own.tensor(name) {
-                Some(tensor) => self.write(tensor, true)?,
-                None => {
-                    let maker = plan.tensor(name).step.unwrap_or(step);
-                    self.again(maker)?;
-                    if let Some(tensor) = self.own.tensor(name) {
-                        self.write(tensor, true)?;
-                    }
-                }
+            if self.own.tensor(name).is_none() {
+                self.again(plan.tensor(name).step.unwrap_or(step))?;
+            }
+            if let Some(tensor) = self.own.tensor(name) {
+                self.write(tensor, true)?;
             }
         }
         Ok(())

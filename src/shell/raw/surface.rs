@@ -23,7 +23,7 @@ pub struct Surface {
     painter: Painter,
     surfaces: khr::surface::Instance,
     swapchains: khr::swapchain::Device,
-    surface: vk::SurfaceKHR,
+    handle: vk::SurfaceKHR,
     swapchain: vk::SwapchainKHR,
     format: vk::SurfaceFormatKHR,
     extent: vk::Extent2D,
@@ -87,7 +87,7 @@ impl Surface {
             painter,
             surfaces,
             swapchains: khr::swapchain::Device::new(instance.handle(), device.handle()),
-            surface,
+            handle: surface,
             swapchain: vk::SwapchainKHR::null(),
             format,
             extent: vk::Extent2D::default(),
@@ -166,7 +166,7 @@ impl Surface {
         // SAFETY: waiting has no preconditions.
         call(unsafe { device.handle().device_wait_idle() }, "vkDeviceWaitIdle")?;
         // SAFETY: the surface is alive.
-        let can = unsafe { self.surfaces.get_physical_device_surface_capabilities(device.physical(), self.surface) };
+        let can = unsafe { self.surfaces.get_physical_device_surface_capabilities(device.physical(), self.handle) };
         let can = call(can, "vkGetPhysicalDeviceSurfaceCapabilitiesKHR")?;
         let size = self.window.inner_size();
         let extent = match can.current_extent.width {
@@ -183,7 +183,7 @@ impl Surface {
         let most = if can.max_image_count == 0 { u32::MAX } else { can.max_image_count };
         let old = self.swapchain;
         let create = vk::SwapchainCreateInfoKHR::default()
-            .surface(self.surface)
+            .surface(self.handle)
             .min_image_count((can.min_image_count + 1).min(most))
             .image_format(self.format.format)
             .image_color_space(self.format.color_space)
@@ -261,7 +261,7 @@ impl Drop for Surface {
         // SAFETY: the device is idle; null is ignored.
         unsafe { self.swapchains.destroy_swapchain(self.swapchain, None) };
         // SAFETY: its swapchain is gone.
-        unsafe { self.surfaces.destroy_surface(self.surface, None) };
+        unsafe { self.surfaces.destroy_surface(self.handle, None) };
     }
 }
 
@@ -281,7 +281,7 @@ fn create(device: &Device, window: &Window) -> Result<vk::SurfaceKHR, ShellError
         }
         (RawDisplayHandle::Xcb(display), RawWindowHandle::Xcb(window)) => {
             let create = vk::XcbSurfaceCreateInfoKHR::default()
-                .connection(display.connection.map_or(std::ptr::null_mut(), |connection| connection.as_ptr()))
+                .connection(display.connection.map_or(std::ptr::null_mut(), std::ptr::NonNull::as_ptr))
                 .window(window.window.get());
             // SAFETY: as for Xlib.
             unsafe { khr::xcb_surface::Instance::new(entry, instance).create_xcb_surface(&create, None) }

@@ -1,0 +1,101 @@
+//! The Causes tab's job: known causes tested on one divergent step, on a thread.
+
+use super::insight::{CauseFound, Diagnosis};
+use super::work::{lock, panic_text};
+use super::{Place, Session, Severity, Verdict};
+use crate::diagnosis::explain::{self, Segment};
+use crate::diagnosis::{Explained, find};
+use crate::engine::Control;
+use crate::model::Model;
+use crate::plan::Plan;
+use crate::tensor::{Tensor, TensorName};
+use std::collections::BTreeMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Arc, Mutex};
+
+/// Where a job leaves its answer.
+pub(super) type Answer = Arc<Mutex<Option<Result<Diagnosis, String>>>>;
+
+/// Everything that a job needs.
+struct Order {
+    plan: Arc<Plan>,
+    model: Arc<Model>,
+    step: usize,
+    known: BTreeMap<TensorName, Tensor>,
+    observed: Vec<(Tensor, Tensor)>,
+}
+
+impl Session {
+    /// Starts testing causes on the selected step if it diverges, else on the first divergent one.
+    pub(super) fn diagnose(&mut self) {
+        self.view.tab = super::Tab::Causes;
+        if self.diagnosis.is_pending() {
+            return;
+        }
+        let diverges =
+            |step: usize| matches!(self.run.steps[step].isolated.verdict, Verdict::Differs | Verdict::ZeroSign);
+        let step = Some(self.selection.step).filter(|step| diverges(*step)).or(self.run.first_isolated);
+        let (Some(step), Some((_, model))) = (step, self.model.clone()) else {
+            self.say(Severity::Info, Place::Run, "nothing diverges so far: run on, or choose another subject");
+            return;
+        };
+        let before = |name: &TensorName| self.plan.tensor(name).step.is_none_or(|made| made < step);
+        let [own, exact] = &self.tensors;
+        let known = exact.iter().filter(|(name, _)| before(name)).map(|(n, t)| (n.clone(), t.clone())).collect();
+        let observe = |name: &TensorName| {
+            let subject = self.isolated.get(name).or_else(|| own.get(name))?;
+            Some((subject.clone(), exact.get(name)?.clone()))
+        };
+        let observed = self.plan.steps[step].op.outputs().into_iter().filter_map(observe).collect();
+        let order = Order { plan: Arc::clone(&self.plan), model, step, known, observed };
+        let control = Control::new();
+        self.diagnosing = control.clone();
+        let (answer, bell) = (Arc::clone(&self.diagnosed), Arc::clone(&self.bell));
+        let work = move || {
+            let made = catch_unwind(AssertUnwindSafe(|| order.test(&control)));
+            let made = made.unwrap_or_else(|panic| Err(format!("a fault of the program: {}", panic_text(&*panic))));
+            *lock(&answer) = Some(made);
+            bell.ring();
+        };
+        match std::thread::Builder::new().name("diagnosis".to_owned()).spawn(work) {
+            Ok(_detached) => self.diagnosis.ask(),
+            Err(error) => self.say(Severity::Error, Place::Run, format!("cannot start a thread: {error}")),
+        }
+    }
+
+    /// Takes a finished job's answer.
+    pub(super) fn take_diagnosis(&mut self) {
+        let answer = lock(&self.diagnosed).take();
+        if let Some(answer) = answer {
+            self.diagnosis.answer(answer.map(Arc::new));
+        }
+    }
+}
+
+impl Order {
+    fn test(self, control: &Control) -> Result<Diagnosis, String> {
+        let Self { plan, model, step, known, observed } = self;
+        let segment = Segment { plan: &plan, model: &model, steps: step..step + 1, known: &known, observed };
+        let found = explain::explain(&segment, &[], control, &|_, _| {}).map_err(|error| error.to_string())?;
+        let cause = |tested: &crate::diagnosis::Tested| CauseFound {
+            ids: tested.causes.iter().map(|id| (*id).to_owned()).collect(),
+            name: tested
+                .causes
+                .iter()
+                .map(|id| find(id).map_or(*id, |(_, variant)| variant.name))
+                .collect::<Vec<_>>()
+                .join(", and "),
+            subject: format!("cpu+{}", tested.profile),
+            differing: tested.differing,
+            explained: tested.explained,
+            newly_wrong: tested.newly_wrong,
+            exact: tested.exact() && tested.whole,
+        };
+        Ok(Diagnosis {
+            step,
+            explained: found.explained == Explained::Exactly,
+            tried: found.tried,
+            causes: found.tested.iter().map(cause).collect(),
+        })
+    }
+}
