@@ -8,6 +8,7 @@ use blockscope::ui::{Memory, install, ui};
 use egui::Key;
 use egui_kittest::Harness;
 use egui_kittest::kittest::Queryable as _;
+use image::codecs::png::{CompressionType, FilterType, PngEncoder};
 
 /// The window with its session and every command so far.
 struct Desk {
@@ -128,6 +129,115 @@ fn typing_is_not_mistaken_for_keys() {
     let toggled = Command::View(ViewChange::Overlay(Overlay::Windows, None));
     assert!(!sent(&harness, &toggled), "letters go into the field");
     assert!(!sent(&harness, &Command::Run(Transport::StepKernel)), "and so does Space");
+}
+
+#[test]
+fn holding_the_flick_key_shows_the_other_side() {
+    let mut session = stage::diverged();
+    session.stage().view.tab = Tab::Notes;
+    let mut harness = window(session, (1280.0, 720.0));
+    let before = harness.render().expect("the window draws");
+    harness.key_down(Key::F);
+    harness.run_steps(2);
+    let held = harness.render().expect("the window draws");
+    harness.key_up(Key::F);
+    harness.run_steps(2);
+    let after = harness.render().expect("the window draws");
+    assert_ne!(before.as_raw(), held.as_raw(), "the reference is another picture");
+    assert_eq!(before.as_raw(), after.as_raw(), "letting go comes back");
+}
+
+#[test]
+fn the_pointer_probes_and_clicks_select_a_token() {
+    let mut harness = window(stage::diverged(), (1280.0, 720.0));
+    let canvas = harness.get_by_label("canvas: block-9").rect();
+    harness.hover_at(canvas.center());
+    harness.run_steps(3);
+    let hover = harness.state().session.selection().hover.expect("a token under the pointer");
+    let told = format!("token: ({}, {}) #{}", hover.x, hover.y, hover.y * 44 + hover.x);
+    let fact = harness.query_by_value(&told).or_else(|| harness.query_by_label(&told));
+    assert!(fact.is_some(), "the probe tells \"{told}\"");
+    harness.drag_at(canvas.center());
+    harness.drop_at(canvas.center());
+    harness.run_steps(2);
+    assert!(sent(&harness, &Command::Select(Select::Token(Some(hover)))), "a click keeps what was pointed at");
+}
+
+#[test]
+fn the_map_is_walked_by_arrow_keys() {
+    let mut harness = window(stage::diverged(), (1280.0, 720.0));
+    harness.get_by_label_contains("block 9, ").focus();
+    harness.run_steps(2);
+    for (key, block) in [(Key::ArrowRight, 10), (Key::ArrowDown, 14)] {
+        harness.key_press(key);
+        harness.run_steps(2);
+        assert!(sent(&harness, &Command::Select(Select::Block(block))), "{key:?} goes to block {block}");
+    }
+    assert!(!sent(&harness, &Command::Select(Select::StepBy(1))), "the window's own arrows rest meanwhile");
+}
+
+#[test]
+fn the_window_grid_glides_from_one_phase_to_the_next() {
+    let mut session = stage::diverged();
+    session.stage().view.overlays.insert(Overlay::Windows);
+    let mut harness = window(session, (1280.0, 720.0));
+    let before = harness.render().expect("the window draws");
+    harness.state_mut().session.stage().selection.block = 10;
+    harness.run_steps(2);
+    let underway = harness.render().expect("the window draws");
+    harness.run_steps(40);
+    let there = harness.render().expect("the window draws");
+    assert_ne!(before.as_raw(), underway.as_raw(), "it leaves");
+    assert_ne!(underway.as_raw(), there.as_raw(), "and arrives later");
+    harness.run_steps(4);
+    let rest = harness.render().expect("the window draws");
+    assert_eq!(there.as_raw(), rest.as_raw(), "where it stays");
+}
+
+#[test]
+fn the_tour_leads_on_and_ends() {
+    let mut session = stage::diverged();
+    *session.stage().tour = 1;
+    let mut harness = window(session, (1280.0, 720.0));
+    harness.get_by_label("Next").click();
+    harness.run_steps(2);
+    assert_eq!(harness.state().session.tour(), 2, "the next card");
+    harness.get_by_label("End tour").click();
+    harness.run_steps(2);
+    assert_eq!(harness.state().session.tour(), 0, "dismissed");
+}
+
+/// Panels as they were when somebody last looked at them: the same bytes on every machine.
+/// `UPDATE_GOLDEN=1` takes new pictures; look at them before committing.
+#[test]
+fn pictures_of_the_window_have_not_changed() {
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/ui");
+    let bless = std::env::var_os("UPDATE_GOLDEN").is_some();
+    let mut changed = Vec::new();
+    for theme in [blockscope::session::Theme::Dark, blockscope::session::Theme::Light] {
+        let mut session = stage::diverged();
+        let stage = session.stage();
+        stage.view.theme = theme;
+        stage.view.overlays.extend([Overlay::Windows, Overlay::Outside]);
+        let picture = window(session, (1280.0, 720.0)).render().expect("the window draws");
+        let path = folder.join(format!("window-{theme}.png"));
+        if bless {
+            std::fs::create_dir_all(&folder).expect("the folder of pictures");
+            let file = std::fs::File::create(&path).expect("a picture is written");
+            let encoder = PngEncoder::new_with_quality(file, CompressionType::Best, FilterType::Adaptive);
+            picture.write_with_encoder(encoder).expect("a picture is written");
+            continue;
+        }
+        let golden = image::open(&path).expect("a golden picture; make it with UPDATE_GOLDEN=1").to_rgba8();
+        if golden.as_raw() != picture.as_raw() {
+            changed.push(theme.to_string());
+        }
+    }
+    assert!(
+        changed.is_empty(),
+        "the window looks different in {}; see UPDATE_GOLDEN in this file",
+        changed.join(" and ")
+    );
 }
 
 /// Writes pictures for people to look at, when a folder is named: `BLOCKSCOPE_PICTURES=/some/folder`.
