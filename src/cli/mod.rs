@@ -24,6 +24,7 @@ mod plan;
 #[cfg(feature = "app")]
 pub mod play;
 mod progress;
+mod report;
 mod run;
 #[cfg(feature = "app")]
 pub mod screenshot;
@@ -58,6 +59,8 @@ enum Command {
     Run(run::Arguments),
     /// Compare two engines or recordings, boundary by boundary.
     Parity(parity::Arguments),
+    /// Compare, test known causes, and write the evidence as HTML, JSON, JUnit, SARIF, Markdown and CSV.
+    Report(report::Arguments),
     /// Make, check or describe a model directory.
     #[command(subcommand)]
     Model(model::Arguments),
@@ -108,6 +111,7 @@ fn dispatch(arguments: Arguments) -> Result<Exit, Failure> {
         Some(Command::Plan(arguments)) => plan::run(&arguments),
         Some(Command::Run(arguments)) => run::run(&arguments),
         Some(Command::Parity(arguments)) => parity::run(&arguments),
+        Some(Command::Report(arguments)) => report::run(&arguments),
         Some(Command::Model(arguments)) => model::run(&arguments),
         Some(Command::Attention(arguments)) => attention::run(&arguments),
         Some(Command::Explain(arguments)) => explain::run(&arguments),

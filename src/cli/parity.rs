@@ -81,7 +81,16 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     })?;
     drop(progress);
     let conclusion = conclude(&plan, &answer);
-    let report = report(arguments, mode, &plan, &loaded, &answer, &conclusion);
+    let mut report = Report::new(&arguments.subject, &arguments.reference);
+    describe(&mut report, mode, &plan, &loaded, &answer);
+    conclusion.clone_into(&mut report.conclusion);
+    report.command = format!(
+        "blockscope parity --subject {} --reference {} --mode {} {}",
+        arguments.subject,
+        arguments.reference,
+        mode.word(),
+        arguments.sources.command(&plan)
+    );
     for (target, format) in [(&arguments.json, Format::Json), (&arguments.junit, Format::Junit)] {
         if let Some(target) = target {
             let bytes = report::export(&report, format);
@@ -101,17 +110,8 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     })
 }
 
-/// The answer as a report for exporters.
-fn report(
-    arguments: &Arguments,
-    mode: Mode,
-    plan: &Plan,
-    loaded: &sources::Loaded,
-    answer: &Parity,
-    conclusion: &str,
-) -> Report {
-    let mut report = Report::new(&arguments.subject, &arguments.reference);
-    conclusion.clone_into(&mut report.conclusion);
+/// Puts an answer into a report.
+pub(super) fn describe(report: &mut Report, mode: Mode, plan: &Plan, loaded: &sources::Loaded, answer: &Parity) {
     report.first_boundary = answer.first_boundary().map(|row| row.name.to_string());
     report.first_kernel = answer.first_kernel().map(|row| row.name.to_string());
     report.rows = answer.rows.iter().map(|row| row_of(plan, row)).collect();
@@ -122,16 +122,6 @@ fn report(
         Fact::new("input", &loaded.input.source),
         Fact::new("size", plan.geometry.valid.to_string()),
     ];
-    report.command = format!(
-        "blockscope parity --subject {} --reference {} --mode {} --model {}{} --size {}",
-        arguments.subject,
-        arguments.reference,
-        mode.word(),
-        arguments.sources.model,
-        arguments.sources.input.as_ref().map(|input| format!(" --input {input}")).unwrap_or_default(),
-        plan.geometry.valid
-    );
-    report
 }
 
 fn row_of(plan: &Plan, row: &Row) -> report::Row {
@@ -156,7 +146,7 @@ fn lines(row: &Row) -> Vec<String> {
     }
 }
 
-fn conclude(plan: &Plan, parity: &Parity) -> String {
+pub(super) fn conclude(plan: &Plan, parity: &Parity) -> String {
     let (compared, differing) = parity.tally();
     let boundaries = parity.boundaries().filter(|row| row.answers().any(|a| a.is_compared())).count();
     let Some(first) = parity.first_boundary() else {

@@ -52,6 +52,14 @@ impl Sources {
     }
 }
 
+impl Sources {
+    /// The options that name these sources again.
+    pub(super) fn command(&self, plan: &Plan) -> String {
+        let input = self.input.as_ref().map(|input| format!(" --input {input}")).unwrap_or_default();
+        format!("--model {}{input} --size {}", self.model, plan.geometry.valid)
+    }
+}
+
 /// Opens an input.
 pub(super) fn open_input(spec: &str, size: Option<Size>) -> Result<Input, Failure> {
     capture::input::open(spec, size, &Conditions::default()).map_err(Failure::ask)

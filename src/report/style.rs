@@ -20,7 +20,7 @@ tr:last-child td { border-bottom: 0; } td.number { text-align: right; font-varia
 tr.kernel td:first-child { padding-left: 26px; color: var(--soft); }
 .bit-exact { color: var(--exact); } .sign-of-zero { color: var(--zero); } .differs { color: var(--bad); font-weight: 600; } .not-compared { color: var(--none); }
 .pictures { display: flex; gap: 16px; flex-wrap: wrap; } figure { margin: 0; flex: 1 1 300px; } figcaption { color: var(--soft); font-size: 12.5px; margin-top: 6px; }
-figure img { width: 100%; image-rendering: pixelated; border: 1px solid var(--line); border-radius: 4px; background: #000; }
+figure img { width: 100%; height: auto; image-rendering: pixelated; border: 1px solid var(--line); border-radius: 4px; background: #000; }
 svg text { fill: var(--soft); font: 11px system-ui, sans-serif; } .grid { stroke: var(--line); } .strip { width: 100%; height: auto; }
 .bar-a { fill: var(--accent); } .bar-i { fill: var(--bad); } .bar-ok { fill: var(--exact); } .bar-none { fill: var(--none); opacity: .5; }
 ul { padding-left: 20px; margin: 8px 0; } dl { display: grid; grid-template-columns: max-content 1fr; gap: 4px 18px; font-size: 13.5px; } dt { color: var(--soft); } dd { margin: 0; overflow-wrap: anywhere; }
