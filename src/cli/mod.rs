@@ -12,6 +12,7 @@
 pub mod app;
 mod attention;
 mod causes;
+mod bench;
 mod demo;
 pub mod devices;
 mod diagnose;
@@ -68,6 +69,8 @@ enum Command {
     Attention(attention::Arguments),
     /// Show how one value came to be.
     Explain(explain::Arguments),
+    /// Measure engines on the synthetic network.
+    Bench(bench::Arguments),
     Devices(devices::Devices),
     /// Find which known cause explains a subject's divergence.
     Diagnose(diagnose::Arguments),
@@ -117,6 +120,7 @@ fn dispatch(arguments: Arguments) -> Result<Exit, Failure> {
         Some(Command::Explain(arguments)) => explain::run(&arguments),
         Some(Command::Diagnose(arguments)) => diagnose::run(&arguments),
         Some(Command::Causes(arguments)) => causes::run(&arguments),
+        Some(Command::Bench(arguments)) => bench::run(&arguments),
         Some(Command::Devices(arguments)) => {
             output::line(arguments.output().map_err(Failure::ask)?.trim_end());
             Ok(Exit::Exact)
