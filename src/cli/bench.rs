@@ -82,7 +82,9 @@ fn measure(spec: &EngineSpec, plan: &Arc<Plan>, runs: usize) -> Result<Measured,
         for (&step, time) in &outcome.times {
             *sums.entry(plan.steps[step].op.word()).or_default() += time.as_secs_f64();
         }
-        sums.into_iter().for_each(|(op, seconds)| measured.ops.entry(op).or_default().push(seconds));
+        for (op, seconds) in sums {
+            measured.ops.entry(op).or_default().push(seconds);
+        }
     }
     Ok(measured)
 }

@@ -11,8 +11,8 @@
 #[cfg(feature = "app")]
 pub mod app;
 mod attention;
-mod causes;
 mod bench;
+mod causes;
 mod demo;
 pub mod devices;
 mod diagnose;

@@ -3,6 +3,7 @@
 use super::progress::Progress;
 use super::sources::{self, Sources};
 use super::{Exit, Failure, output};
+use crate::compare::Comparison;
 use crate::compare::parity::{self, Mode, Parity, Question, Row};
 use crate::engine::{Control, runner};
 use crate::plan::{Plan, Role};
@@ -76,7 +77,9 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     let answer = parity::ask(&mut subject, &mut reference, &question, &mut |row, _| {
         progress.at(row.block);
         if !quiet && row.role == Role::Boundary {
-            lines(row).iter().for_each(|text| progress.line(text));
+            for text in lines(row) {
+                progress.line(text);
+            }
         }
     })?;
     drop(progress);
@@ -148,7 +151,7 @@ fn lines(row: &Row) -> Vec<String> {
 
 pub(super) fn conclude(plan: &Plan, parity: &Parity) -> String {
     let (compared, differing) = parity.tally();
-    let boundaries = parity.boundaries().filter(|row| row.answers().any(|a| a.is_compared())).count();
+    let boundaries = parity.boundaries().filter(|row| row.answers().any(Comparison::is_compared)).count();
     let Some(first) = parity.first_boundary() else {
         let inside = parity.first_kernel().map(|row| format!("; but {} differs inside block {}", row.name, row.block));
         return match compared {

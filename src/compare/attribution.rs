@@ -25,7 +25,7 @@ pub struct Windows {
     /// Windows per row and column.
     pub size: Size,
     /// By window, row-major.
-    pub windows: Vec<u64>,
+    pub counts: Vec<u64>,
     /// By natural position inside the window, all windows together.
     pub positions: [u64; window::TOKENS],
 }
@@ -60,14 +60,14 @@ impl Attribution {
 
 impl Windows {
     fn of(tokens: &[u32], grid: &WindowGrid) -> Self {
-        let mut windows = vec![0; grid.len()];
+        let mut counts = vec![0; grid.len()];
         let mut positions = [0; window::TOKENS];
         for (token, &count) in tokens.iter().enumerate().filter(|(_, count)| **count > 0) {
             let ((x, y), n) = grid.locate(token);
-            windows[y * grid.windows.width + x] += u64::from(count);
+            counts[y * grid.windows.width + x] += u64::from(count);
             positions[n] += u64::from(count);
         }
-        Self { size: grid.windows, windows, positions }
+        Self { size: grid.windows, counts, positions }
     }
 }
 

@@ -293,8 +293,7 @@ fn recorded(
             (true, Ok(known), _) if engine_is_subject => (compare(computed, &known), Some(known)),
             (true, Ok(known), _) => (compare(&known, computed), Some(known)),
             (false, _, Ok(digest)) => (by_digest(computed, digest), None),
-            (_, Err(reason), _) => (Comparison::not_compared(name.clone(), reason), None),
-            (_, _, Err(reason)) => (Comparison::not_compared(name.clone(), reason), None),
+            (true, Err(reason), _) | (false, _, Err(reason)) => (Comparison::not_compared(name.clone(), reason), None),
         }
     };
     let asked: Vec<&TensorName> = question.plan.boundaries.iter().filter(|name| within(question, name)).collect();

@@ -123,7 +123,7 @@ fn differences_are_attributed_to_channel_window_and_position() {
     let at = details.attribution;
     assert_eq!((at.channels, at.columns[9], at.rows[5]), (vec![0, 1, 1], 2, 2), "channel, column, row");
     let windows = at.windows.unwrap();
-    assert_eq!((windows.windows[4], windows.positions[8 + 5]), (2, 2), "window (1, 1), position (5, 1)");
+    assert_eq!((windows.counts[4], windows.positions[8 + 5]), (2, 2), "window (1, 1), position (5, 1)");
     assert_eq!(details.worst.unwrap().distance, -8, "the further one");
     assert_eq!(details.measures.max_abs, 0.5, "1 against 0.5");
 }

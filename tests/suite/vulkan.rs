@@ -175,7 +175,7 @@ fn the_device_compares_as_the_processor_does() {
             assert_eq!(found.first, expected.first.map(|first| first.index), "first, {case}");
             assert_eq!(found.channels, details.attribution.channels, "channels, {case}");
             let windows = details.attribution.windows.unwrap();
-            assert_eq!(found.windows, windows.windows, "windows, {case}");
+            assert_eq!(found.windows, windows.counts, "windows, {case}");
             assert_eq!(found.positions, windows.positions, "positions, {case}");
             let tokens = engine.differing_tokens(&subject.name).unwrap().unwrap();
             assert_eq!(tokens, details.attribution.tokens, "tokens, {case}");

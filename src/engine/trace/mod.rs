@@ -13,7 +13,7 @@ mod dot;
 mod kernels;
 pub mod text;
 
-pub use attention::{Add, Attention, Key};
+pub use attention::{Add, Attention, Key, Place};
 pub use dot::{Chain, Group, Term};
 
 use super::EngineError;
@@ -191,12 +191,7 @@ pub fn trace(
 ///
 /// # Panics
 /// When the step is no attention, or the place lies outside: callers check.
-pub fn attention(
-    step: &Step,
-    sources: Sources<'_>,
-    head: usize,
-    query: attention::Place,
-) -> Result<Attention, EngineError> {
+pub fn attention(step: &Step, sources: Sources<'_>, head: usize, query: Place) -> Result<Attention, EngineError> {
     check_inputs("trace", step, sources)?;
     Ok(match &step.op {
         Op::WindowAttention(op) => attention::window_record(op, step.block, sources, head, query),
@@ -204,8 +199,6 @@ pub fn attention(
         _ => panic!("{} is no attention", step.name()),
     })
 }
-
-pub use attention::Place;
 
 /// Collects stages.
 #[derive(Default)]

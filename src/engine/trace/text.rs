@@ -31,9 +31,10 @@ pub fn lines(trace: &Trace) -> Vec<String> {
         }
     }
     let (result, stored) = (number(trace.result), number(trace.stored));
-    out.push(match trace.reproduces {
-        true => format!("result {result}: reproduces the stored value"),
-        false => format!("result {result}: DOES NOT reproduce the stored value {stored}"),
+    out.push(if trace.reproduces {
+        format!("result {result}: reproduces the stored value")
+    } else {
+        format!("result {result}: DOES NOT reproduce the stored value {stored}")
     });
     out
 }
