@@ -14,6 +14,7 @@ pub(super) struct Asked {
     thumbnails: Option<usize>,
     attention: Option<AttentionKey>,
     statistics: Option<[usize; 2]>,
+    trace: Option<([usize; 2], usize, usize)>,
 }
 
 type CanvasKey = ([usize; 3], Style);
@@ -42,6 +43,7 @@ impl Session {
                 Answer::Thumbnails(answer) => self.thumbnails.answer(answer),
                 Answer::Attention(answer) => self.attention.answer(answer),
                 Answer::Statistics(answer) => self.statistics.answer(answer),
+                Answer::Trace(answer) => self.trace.answer(answer),
             }
         }
     }
@@ -52,6 +54,7 @@ impl Session {
         self.ask_thumbnails();
         self.ask_attention();
         self.ask_statistics();
+        self.ask_trace();
     }
 
     fn send(&self, job: Job) {
@@ -155,5 +158,42 @@ impl Session {
         self.statistics.ask();
         let grid = self.grid();
         self.send(Job::Statistics(sides, grid));
+    }
+
+    fn ask_trace(&mut self) {
+        if self.view.tab != Tab::Trace || self.trace.is_pending() {
+            return;
+        }
+        let s = &self.selection;
+        let made = self.plan.tensor(&s.tensor).step;
+        let (Some(token), Some(step), Some((_, model))) = (s.token, made, self.model.clone()) else {
+            if self.asked.trace.take().is_some() || matches!(self.trace, super::Requested::Nothing) {
+                self.trace.answer(Err("select a token: its story is told here".to_owned()));
+            }
+            return;
+        };
+        let ids = [Side::Subject, Side::Reference].map(|side| identity(self.tensor(side, &s.tensor)));
+        let at = (token.index(self.plan.shape(&s.tensor).size.width), s.channel);
+        let key = (ids, at.0, at.1);
+        if self.asked.trace == Some(key) {
+            return;
+        }
+        let tensor = s.tensor.clone();
+        self.asked.trace = Some(key);
+        let isolated = self.view.basis == super::Basis::Isolated;
+        let of = |side: Side| -> Option<look::TraceSide> {
+            let plan = Arc::clone(&self.crew.as_ref()?.sides[side as usize].as_ref()?.plan);
+            // In isolation the subject read what the reference made.
+            let read = if isolated { Side::Reference } else { side };
+            let inputs = plan.steps[step].op.inputs().into_iter();
+            let mut tensors: std::collections::BTreeMap<_, _> = inputs
+                .map(|n| Some((n.clone(), self.tensors[read as usize].get(n)?.clone())))
+                .collect::<Option<_>>()?;
+            tensors.insert(tensor.clone(), self.tensor(side, &tensor)?.clone());
+            Some((plan, tensors))
+        };
+        let sides = [of(Side::Subject), of(Side::Reference)];
+        self.trace.ask();
+        self.send(Job::Trace(Box::new(look::TraceOrder { model, sides, step, tensor, at })));
     }
 }

@@ -1,21 +1,22 @@
 //! What the right panel's tabs ask: attention of one query, counts of one tensor.
 
 use super::WhatIf;
-use super::insight::{Attention, AttentionSide, Histogram, Statistics};
+use super::insight::{Attention, AttentionSide, Histogram, Statistics, Trace};
 use super::paint::code;
 use super::work::verdict;
 use crate::compare::{self, Class, Details};
-use crate::engine::reference::{global_attention, window_attention};
+use crate::engine::reference::{self, global_attention, window_attention};
+use crate::engine::trace;
 use crate::geometry::{WindowGrid, window};
 use crate::model::Model;
 use crate::numerics::cosine::HEAD;
 use crate::numerics::softmax::{self, KEYS};
 use crate::numerics::{Rules, e4m3, exponential, f16, fdpa, float16};
-use crate::plan::Op;
 use crate::plan::ops::WindowAttention;
-use crate::tensor::Tensor;
+use crate::plan::{Op, Plan};
+use crate::tensor::{Tensor, TensorName};
 use rayon::prelude::*;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 /// Which attention to look into.
@@ -168,6 +169,37 @@ fn in_vit(order: &AttentionOrder, heads: usize) -> Attention {
     let inside = (0..padded).map(|key| key < tokens).collect();
     let head = (head, heads);
     Attention { window: None, head, query, inside, outside_share: 0.0, subject, reference, changed: None }
+}
+
+/// Which value to tell the story of.
+#[derive(Clone, Debug)]
+pub(crate) struct TraceOrder {
+    pub(crate) model: Arc<Model>,
+    /// Each side's plan, with what the step reads and writes there.
+    pub(crate) sides: [Option<TraceSide>; 2],
+    pub(crate) step: usize,
+    pub(crate) tensor: TensorName,
+    /// Token and channel.
+    pub(crate) at: (usize, usize),
+}
+
+/// One side of a [`TraceOrder`].
+pub(crate) type TraceSide = (Arc<Plan>, BTreeMap<TensorName, Tensor>);
+
+/// Tells it.
+pub(crate) fn trace(order: &TraceOrder) -> Result<Trace, String> {
+    let told = |side: &Option<TraceSide>| -> Option<Result<Arc<str>, String>> {
+        let (plan, tensors) = side.as_ref()?;
+        let stored = tensors.get(&order.tensor)?;
+        let sources = reference::Sources { plan, model: &order.model, tensors };
+        let made = trace::trace(&plan.steps[order.step], sources, stored, order.at);
+        Some(made.map(|made| Arc::from(trace::text::lines(&made).join("\n"))).map_err(|error| error.to_string()))
+    };
+    let [subject, reference] = [told(&order.sides[0]).transpose()?, told(&order.sides[1]).transpose()?];
+    if subject.is_none() && reference.is_none() {
+        return Err("what this step reads has not been computed, or is not kept".to_owned());
+    }
+    Ok(Trace { subject, reference })
 }
 
 /// Counts of one tensor on both sides.

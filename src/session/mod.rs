@@ -330,6 +330,7 @@ impl Session {
             || self.thumbnails.is_pending()
             || self.attention.is_pending()
             || self.statistics.is_pending()
+            || self.trace.is_pending()
             || self.diagnosis.is_pending();
         !self.asleep && self.order.is_none() && self.run.activity.is_none() && !waiting
     }

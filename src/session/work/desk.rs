@@ -5,7 +5,7 @@ use super::{Bell, lock, panic_text};
 use crate::geometry::WindowGrid;
 use crate::session::look::{self, AttentionOrder};
 use crate::session::paint::{self, Painted};
-use crate::session::{Attention, Statistics, Thumbnails};
+use crate::session::{Attention, Statistics, Thumbnails, Trace};
 use crate::tensor::Tensor;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
@@ -18,6 +18,7 @@ pub(crate) enum Job {
     Thumbnails(Tensor),
     Attention(Box<AttentionOrder>),
     Statistics([Option<Tensor>; 2], Option<WindowGrid>),
+    Trace(Box<look::TraceOrder>),
 }
 
 /// Something made.
@@ -27,6 +28,7 @@ pub(crate) enum Answer {
     Thumbnails(Result<Arc<Thumbnails>, String>),
     Attention(Result<Arc<Attention>, String>),
     Statistics(Result<Arc<Statistics>, String>),
+    Trace(Result<Arc<Trace>, String>),
 }
 
 /// Takes jobs and keeps answers until they are taken.
@@ -54,7 +56,7 @@ impl Desk {
     pub(crate) fn send(&self, job: Job) {
         let queue = match job {
             Job::Canvas(_) | Job::Thumbnails(_) => &self.pictures,
-            Job::Attention(_) | Job::Statistics(..) => &self.counts,
+            Job::Attention(_) | Job::Statistics(..) | Job::Trace(_) => &self.counts,
         };
         drop(queue.try_send(job));
     }
@@ -81,6 +83,7 @@ fn answer(job: Job) -> Answer {
             let none = || "this step has no attention".to_owned();
             Answer::Attention(guarded(|| look::attention(&order).map(Arc::new).ok_or_else(none)))
         }
+        Job::Trace(order) => Answer::Trace(guarded(|| look::trace(&order).map(Arc::new))),
         Job::Statistics(sides, grid) => {
             Answer::Statistics(guarded(|| Ok(Arc::new(look::statistics(&sides, grid.as_ref())))))
         }

@@ -42,6 +42,15 @@ impl Ledger {
         Self { plan, recording: false, store: Mutex::new(store) }
     }
 
+    /// A recording's side: a step is done when the recording holds one of its tensors.
+    pub(crate) fn recording(plan: Arc<Plan>, tensors: BTreeMap<TensorName, Tensor>) -> Self {
+        let held = |step: &crate::plan::Step| step.op.outputs().into_iter().any(|name| tensors.contains_key(name));
+        let done = SideState::Done { duration: std::time::Duration::ZERO };
+        let states = plan.steps.iter().map(|s| if held(s) { done.clone() } else { SideState::Absent }).collect();
+        let store = Store { states, tensors, done: plan.steps.len(), failed: None };
+        Self { plan, recording: true, store: Mutex::new(store) }
+    }
+
     /// The store, for a moment.
     pub(crate) fn store(&self) -> MutexGuard<'_, Store> {
         lock(&self.store)

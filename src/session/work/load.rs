@@ -1,6 +1,7 @@
 //! Loads what a session works on: model, input, plan and both sides.
 
 use super::{Ledger, panic_text};
+use crate::capture::{self, Recording};
 use crate::diagnosis::Profile;
 use crate::engine::{self, Engine, EngineInfo, EngineSpec};
 use crate::frame;
@@ -65,12 +66,23 @@ fn load(order: Order) -> Loaded {
         Some(model) => Ok(model),
         None => guarded(|| model::open(&sources.model).map(Arc::new).map_err(|e| lines(&e.to_string()))),
     };
-    let input = guarded(|| input(&sources));
+    let mut sources = sources;
+    let recorded = [&sources.subject, &sources.reference].map(|spec| guarded(|| recording(spec)));
+    // A recording brings its own size and features.
+    let first = recorded.iter().find_map(|recording| recording.as_ref().ok()?.as_ref());
+    if let Some(recording) = first {
+        sources.size = recording.geometry.valid;
+    }
+    let input = guarded(|| input(&sources, first));
     let [kept_subject, kept_reference] = kept;
     let each = |side: Side, kept: Option<Arc<Ledger>>| match (&model, &input) {
         (Ok(model), Ok((plan, features))) => {
             let spec = if side == Side::Subject { &sources.subject } else { &sources.reference };
-            guarded(|| self::side(spec, plan, features, model, kept))
+            guarded(|| match &recorded[side as usize] {
+                Ok(Some(recording)) => recorded_side(spec, plan, features, recording),
+                Ok(None) => self::side(spec, plan, features, model, kept),
+                Err(problems) => Err(problems.clone()),
+            })
         }
         _ => Err(Vec::new()),
     };
@@ -90,13 +102,55 @@ fn lines(text: &str) -> Vec<String> {
 }
 
 /// The plan and features of an input, and the size that they have.
-fn input(sources: &Sources) -> Result<(Arc<Plan>, Tensor), Vec<String>> {
+fn input(sources: &Sources, recording: Option<&Recording>) -> Result<(Arc<Plan>, Tensor), Vec<String>> {
     let conditions = frame::Conditions::default();
-    let input = frame::input::open(&sources.input, Some(sources.size), &conditions);
-    let input = input.map_err(|error| lines(&error.to_string()))?;
-    let geometry = input.geometry;
+    let recorded = recording.and_then(|recording| Some((recording.geometry, recording.features().ok()?)));
+    let (geometry, features) = match recorded {
+        Some(recorded) => recorded,
+        None => {
+            let input = capture::input::open(&sources.input, Some(sources.size), &conditions);
+            let input = input.map_err(|error| lines(&error.to_string()))?;
+            (input.geometry, input.features)
+        }
+    };
     let detail = if geometry.field.tokens() <= RAW_TOKENS { Detail::Raw } else { Detail::Needed };
-    Ok((Arc::new(Plan::new(geometry, detail)), input.features))
+    Ok((Arc::new(Plan::new(geometry, detail)), features))
+}
+
+/// The recording that a spec names, if it names one.
+fn recording(spec: &str) -> Result<Option<Recording>, Vec<String>> {
+    let path = Path::new(spec);
+    if !path.exists() {
+        return Ok(None);
+    }
+    let recording = Recording::open(path).map_err(|error| lines(&error.to_string()))?;
+    if recording.is_digests() {
+        return Err(vec![format!(
+            "only digests are known here, nothing to look at: use `blockscope parity`; path {spec}"
+        )]);
+    }
+    Ok(Some(recording))
+}
+
+/// One side that was recorded.
+fn recorded_side(
+    spec: &str,
+    plan: &Arc<Plan>,
+    features: &Tensor,
+    recording: &Recording,
+) -> Result<LoadedSide, Vec<String>> {
+    if recording.geometry != plan.geometry {
+        let (expected, found) = (plan.geometry.valid, recording.geometry.valid);
+        return Err(vec![format!("expected a recording of size {expected}, found {found}; path {spec}")]);
+    }
+    let mut tensors = std::collections::BTreeMap::from([(features.name.clone(), features.clone())]);
+    for name in recording.names().filter(|name| plan.tensors.contains_key(*name)) {
+        let tensor = recording.tensor(name).map_err(|error| lines(&error.to_string()))?;
+        tensors.insert(name.clone(), tensor);
+    }
+    let info = EngineInfo { name: spec.to_owned(), device: "recording".to_owned(), exact: false };
+    let ledger = Arc::new(Ledger::recording(Arc::clone(plan), tensors));
+    Ok(LoadedSide { ledger, engine: None, info })
 }
 
 /// One side: an engine with its plan, or a recording.
@@ -107,9 +161,6 @@ fn side(
     model: &Arc<Model>,
     kept: Option<Arc<Ledger>>,
 ) -> Result<LoadedSide, Vec<String>> {
-    if Path::new(spec).exists() {
-        return Err(vec![format!("this build reads no recording yet; path {spec}")]);
-    }
     let parsed: EngineSpec = spec.parse().map_err(|error: engine::spec::SpecError| vec![error.to_string()])?;
     let own = changed(plan, &parsed)?;
     let mut engine = engine::open(&parsed).map_err(|error| lines(&error.to_string()))?;
