@@ -12,9 +12,9 @@
 //! * [`capture`]: recorded runs.
 //! * [`compare`]: verdicts, classes, first differences.
 //! * [`diagnosis`]: known causes and the search that tests them.
-//! * [`report`]: exporters.
+//! * [`report`]: one exporter per format.
 //! * [`session`]: what the window knows, without egui.
-//! * [`ui`] and [`shell`]: panels, and the windows around them (feature `app`).
+//! * `ui` and `shell`: panels, and the windows around them (feature `app`).
 //! * [`cli`]: the command line.
 
 pub mod numerics;

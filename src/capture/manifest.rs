@@ -62,7 +62,7 @@ pub(super) fn parse(value: &Value, problems: &mut Problems) -> Option<Manifest> 
     reader.blocks(&root, problems);
     reader.intermediates(&root, problems);
     if let Some(entry) = root.optional_object("referenceHead", problems) {
-        reader.claim(&entry, names::HEAD.into(), problems);
+        reader.claim(&entry, &names::HEAD.into(), problems);
     }
     let output = output(&root, geometry, problems);
     if output.as_ref().is_some_and(|o| !o.is_u8) && proxy.is_none() {
@@ -138,9 +138,9 @@ struct Reader {
 
 impl Reader {
     /// A file for a tensor of the plan; sizes that the entry states must be the plan's.
-    fn claim(&mut self, entry: &Fields<'_>, name: TensorName, problems: &mut Problems) {
+    fn claim(&mut self, entry: &Fields<'_>, name: &TensorName, problems: &mut Problems) {
         let Some(file) = entry.text("file", problems) else { return };
-        let shape = self.plan.shape(&name);
+        let shape = self.plan.shape(name);
         let expected = [("width", shape.size.width), ("height", shape.size.height), ("channels", shape.channels)];
         let stated = expected.iter().filter(|(key, _)| entry.get(key).is_some());
         for &(key, expected) in stated.collect::<Vec<_>>() {
@@ -159,7 +159,7 @@ impl Reader {
         let proxy = root.optional_object("proxy", problems);
         match (features, proxy) {
             (Some(entry), None) => {
-                self.claim(&entry, names::features(), problems);
+                self.claim(&entry, &names::features(), problems);
                 None
             }
             (None, Some(entry)) => {
@@ -193,7 +193,7 @@ impl Reader {
                 problems.add(format_args!("blocks[{i}].block: expected 0 to 69, found {block}"));
                 continue;
             }
-            self.claim(&entry, names::block(block), problems);
+            self.claim(&entry, &names::block(block), problems);
         }
         for (i, value) in root.optional_list("transitions", problems).iter().enumerate() {
             let Some(entry) = Fields::of(value, format!("transitions[{i}]"), problems) else { continue };
@@ -204,7 +204,7 @@ impl Reader {
                 problems.add(format_args!("transitions[{i}].id: expected {known}, found \"{}\"", clip(id)));
                 continue;
             }
-            self.claim(&entry, name, problems);
+            self.claim(&entry, &name, problems);
         }
     }
 
@@ -224,7 +224,7 @@ impl Reader {
                     .add(format_args!("intermediates[{i}].dtype: \"{name}\" is {expected}, found \"{}\"", clip(dtype)));
                 continue;
             }
-            self.claim(&entry, name.into(), problems);
+            self.claim(&entry, &name.into(), problems);
         }
     }
 
@@ -265,7 +265,7 @@ impl Reader {
             match (checks.contains(check), present) {
                 (true, false) => problems.add(format_args!("checks: \"{check}\" is declared, but has no reference")),
                 (false, true) => {
-                    problems.add(format_args!("checks: there is a reference for \"{check}\", but no check uses it"))
+                    problems.add(format_args!("checks: there is a reference for \"{check}\", but no check uses it"));
                 }
                 _ => {}
             }

@@ -70,7 +70,7 @@ impl Writer {
             return Ok(());
         }
         let folder = if name.as_str().contains('/') { "intermediates" } else { "boundaries" };
-        let file = format!("{folder}/{}.{}", name.as_str().replace('/', "-").replace(' ', "-"), shape.element.name());
+        let file = format!("{folder}/{}.{}", name.as_str().replace(['/', ' '], "-"), shape.element.name());
         let sha256 = self.store(&file, tensor.bytes())?;
         let (width, height, channels) = (shape.size.width, shape.size.height, shape.channels);
         let file_only = json!({ "file": file, "sha256": sha256 });

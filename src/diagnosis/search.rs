@@ -23,6 +23,9 @@ use std::sync::Arc;
 /// Rows per step of the exact engine that are checked against the scalar reference.
 const CHECKED_ROWS: usize = 2;
 
+/// A recording's tensors, where it has them.
+pub type Recall<'a> = dyn Fn(&TensorName) -> Option<Tensor> + 'a;
+
 /// One side of a diagnosis.
 pub enum Run<'a> {
     /// An engine and the plan that it runs: the exact one, or that of a [`Profile`].
@@ -33,7 +36,7 @@ pub enum Run<'a> {
         plan: Arc<Plan>,
     },
     /// A recording: tensors by name, where it has them.
-    Recording(Box<dyn Fn(&TensorName) -> Option<Tensor> + 'a>),
+    Recording(Box<Recall<'a>>),
 }
 
 impl std::fmt::Debug for Run<'_> {

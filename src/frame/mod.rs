@@ -13,7 +13,6 @@ pub mod synthetic;
 pub use compose::{Blend, Composed, compose, truncate};
 pub use conditions::Conditions;
 pub use input::{Input, InputError};
-pub(crate) use picture::pfm;
 pub use picture::{Picture, PictureError, encode};
 
 use crate::numerics::f16;

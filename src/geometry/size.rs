@@ -8,7 +8,7 @@ pub const LEVELS: usize = 6;
 /// Smallest field side.
 const MIN_FIELD: usize = 320;
 /// Largest accepted valid side: beyond it the token counts of intermediate tensors stop fitting memory.
-pub const MAX_SIDE: usize = 16_384;
+const MAX_SIDE: usize = 16_384;
 
 /// A width and a height, in pixels or tokens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]

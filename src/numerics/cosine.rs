@@ -60,7 +60,7 @@ mod tests {
 
     #[test]
     fn sqrt_of_the_head_size_is_the_nearest_half() {
-        assert_eq!(SQRT_HEAD, f16::from_f64(32f64.sqrt()), "f16(sqrt(32))");
+        assert_eq!(SQRT_HEAD, f16::from_f64(32_f64.sqrt()), "f16(sqrt(32))");
     }
 
     #[test]

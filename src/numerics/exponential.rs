@@ -70,8 +70,8 @@ mod tests {
     #[test]
     fn window_weights_stay_between_their_published_bounds() {
         let weights = (0..=u16::MAX).map(|bits| exp_weight(f16::from_bits(bits)));
-        let (low, high) = weights.fold((f32::MAX, 0f32), |(l, h), w| (l.min(w.to_f32()), h.max(w.to_f32())));
-        assert_eq!((low, high), (2f32.powi(-14), 9.75), "bounds");
+        let (low, high) = weights.fold((f32::MAX, 0_f32), |(l, h), w| (l.min(w.to_f32()), h.max(w.to_f32())));
+        assert_eq!((low, high), (2_f32.powi(-14), 9.75), "bounds");
     }
 
     #[test]

@@ -139,7 +139,7 @@ mod tests {
             state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
             let units = (state >> 33) as i64 - (1 << 30);
             let exponent = ((state >> 20) % 50) as i32 - 42;
-            let exact = units as f64 * 2f64.powi(exponent);
+            let exact = units as f64 * 2_f64.powi(exponent);
             let expected = if units == 0 { f16::ZERO } else { nearest_by_search(exact) };
             assert_eq!(from_units(units, exponent).to_bits(), expected.to_bits(), "{units} * 2^{exponent}");
         }
@@ -169,7 +169,7 @@ mod tests {
     #[test]
     fn the_two_spellings_differ_where_the_text_says() {
         let v = f16::from_f32(1.96875);
-        let c = f16::from_f32(2f32.powi(-24));
+        let c = f16::from_f32(2_f32.powi(-24));
         assert_eq!(fma(v, v, c).to_f32(), 3.876_953_1, "exact");
         assert_eq!(fma_rounded_twice(v, v, c).to_f32(), 3.875, "cheap");
     }

@@ -64,7 +64,7 @@ mod tests {
 
     #[test]
     fn a_negative_activation_that_rounds_to_zero_publishes_minus_zero() {
-        let x = f16::from_f32(-2f32.powi(-12));
+        let x = f16::from_f32(-2_f32.powi(-12));
         assert_eq!(publish(silu(x)), 0x80, "tiny negative");
     }
 

@@ -164,8 +164,8 @@ mod tests {
     fn phases_advance_per_level_and_the_decoder_goes_on_counting() {
         let plan = plan(64, 64);
         let phase = |block: usize| {
-            let in_block = plan.steps.iter().filter(|step| step.block == block);
-            in_block.filter_map(|s| if let Op::WindowAttention(op) = &s.op { Some(op.phase.0) } else { None }).next()
+            let mut in_block = plan.steps.iter().filter(|step| step.block == block);
+            in_block.find_map(|s| if let Op::WindowAttention(op) = &s.op { Some(op.phase.0) } else { None })
         };
         let phases = |blocks: std::ops::RangeInclusive<usize>| blocks.map(phase).collect::<Option<Vec<_>>>();
         assert_eq!((phase(0), phase(70), phase(39)), (Some(0), Some(1), None), "field and bridge");

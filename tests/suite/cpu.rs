@@ -2,7 +2,7 @@
 //! that this processor has.
 
 use blockscope::engine::cpu::{Cpu, Level};
-use blockscope::engine::{Control, Engine, EngineError, measure, reference};
+use blockscope::engine::{Control, Engine as _, EngineError, measure, reference};
 use blockscope::geometry::{Geometry, Size};
 use blockscope::model::{Model, layout};
 use blockscope::plan::{Detail, Plan, Step};

@@ -15,6 +15,9 @@ use blockscope::tensor::{Bytes, Tensor, TensorName};
 use std::collections::BTreeMap;
 use std::sync::{Arc, LazyLock};
 
+/// A step, the plan that changes it, and what both sides give there.
+type Effect = (usize, Plan, Vec<(Tensor, Tensor)>);
+
 struct Network {
     plan: Arc<Plan>,
     model: Arc<Model>,
@@ -59,7 +62,7 @@ impl Network {
     }
 
     /// The cheapest steps where a variant has a place and an effect, and what a subject with it gives there.
-    fn effective(&self, variant: &Variant) -> Option<(usize, Plan, Vec<(Tensor, Tensor)>)> {
+    fn effective(&self, variant: &Variant) -> Option<Effect> {
         let mut places: Vec<usize> =
             (0..self.plan.steps.len()).filter(|&i| variant.apply(&mut Plan::clone(&self.plan), i)).collect();
         places.sort_by_key(|&i| self.plan.steps[i].op.products(&self.plan));

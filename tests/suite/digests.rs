@@ -1,7 +1,7 @@
 //! The published digests at 64x64: 83 boundaries and 686 kernels' tensors, at the best level and at AVX2.
 
 use blockscope::engine::cpu::{Cpu, Level};
-use blockscope::engine::{Control, Engine};
+use blockscope::engine::{Control, Engine as _};
 use blockscope::frame::synthetic::features;
 use blockscope::geometry::{Geometry, Size};
 use blockscope::model::synthetic;

@@ -25,7 +25,7 @@ fn play(name: &str) {
     let mut player = match Player::new(Sources::default(), screen, folder.path().to_owned(), drawn) {
         Ok(player) => player,
         Err(error @ PlayError::Shell(_)) if std::env::var_os("BLOCKSCOPE_REQUIRE_VULKAN").is_none() => {
-            eprintln!("skipped {name}.play: {error}; set BLOCKSCOPE_REQUIRE_VULKAN to make this a failure");
+            println!("skipped {name}.play: {error}; set BLOCKSCOPE_REQUIRE_VULKAN to make this a failure");
             return;
         }
         Err(error) => panic!("{name}.play: {error}"),

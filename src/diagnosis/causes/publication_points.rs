@@ -29,12 +29,12 @@ pub(in super::super) const CAUSE: Cause = Cause {
         Variant {
             id: "ffn-skip-published",
             name: "the FFN's skip is the published state in block 0, 66 or 70",
-            test: Test::Step(|plan, i| ffn_skip(plan, i)),
+            test: Test::Step(ffn_skip),
         },
         Variant {
             id: "pool-from-published",
             name: "the pool reads the published block",
-            test: Test::Step(|plan, i| pool_published(plan, i)),
+            test: Test::Step(pool_published),
         },
         Variant {
             id: "raw-read-published",

@@ -48,7 +48,7 @@ pub(in super::super) const CAUSE: Cause = Cause {
         Variant {
             id: "skip-scale-exchanged",
             name: "the FFN's and the attention's skip scales are exchanged",
-            test: Test::Step(|plan, i| exchanged(plan, i)),
+            test: Test::Step(exchanged),
         },
     ],
 };

@@ -20,7 +20,7 @@ pub(in super::super) const CAUSE: Cause = Cause {
         Variant {
             id: "phase-missing",
             name: "no window is ever shifted",
-            test: Test::Step(|plan, i| phase(plan, i, |phase, _| 0 * phase)),
+            test: Test::Step(|plan, i| phase(plan, i, |_, _| 0)),
         },
         Variant {
             id: "phase-two",

@@ -20,22 +20,18 @@ pub(in super::super) const CAUSE: Cause = Cause {
         Variant {
             id: "skip-one-early",
             name: "the decoder's skip is taken one block early",
-            test: Test::Step(|plan, i| merge_skip(plan, i)),
+            test: Test::Step(merge_skip),
         },
         Variant {
             id: "input-one-early",
             name: "the kernel reads the state of one block earlier",
-            test: Test::Step(|plan, i| state_early(plan, i)),
+            test: Test::Step(state_early),
         },
         Variant {
             id: "input-zero",
             name: "the kernel's input is a buffer of zeros",
             test: Test::Step(|plan, i| at(plan, i, READERS, |r| r.reads = Reads::Zero)),
         },
-        Variant {
-            id: "residual-missing",
-            name: "the residual is left out",
-            test: Test::Step(|plan, i| unseeded(plan, i)),
-        },
+        Variant { id: "residual-missing", name: "the residual is left out", test: Test::Step(unseeded) },
     ],
 };

@@ -41,7 +41,7 @@ fn upsampled(low: &Tensor, (x, y): (usize, usize), c: usize, rules: &Rules) -> f
         Upsample::Nearest => at(x / 2, y / 2),
         Upsample::Bilinear => {
             let (near_x, near_y) = (x / 2, y / 2);
-            let other = |v: usize, near: usize| if v % 2 == 0 { near.saturating_sub(1) } else { near + 1 };
+            let other = |v: usize, near: usize| if v.is_multiple_of(2) { near.saturating_sub(1) } else { near + 1 };
             let (far_x, far_y) = (other(x, near_x), other(y, near_y));
             let row = |y: usize| 0.75 * at(near_x, y) + 0.25 * at(far_x, y);
             f16::from_f32(0.75 * row(near_y) + 0.25 * row(far_y)).to_f32()

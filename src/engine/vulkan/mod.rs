@@ -83,7 +83,7 @@ impl Vulkan {
     /// # Errors
     /// When there is no Vulkan, no such device, or it cannot be opened.
     pub fn open(options: &DeviceOptions) -> Result<Self, EngineError> {
-        let device = Instance::new(&settings::instance_options())
+        let device = Instance::new(&instance_options())
             .and_then(|instance| Device::open(&instance, &settings::device(options)))
             .map_err(|error| {
                 let engine = options.wanted.as_ref().map_or("vulkan".to_owned(), |wanted| format!("vulkan:{wanted}"));

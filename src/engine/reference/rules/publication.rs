@@ -38,7 +38,7 @@ pub(crate) fn publish(half: f16, wide: f64, epilogue: Epilogue, rules: &Rules) -
         Epilogue::Gemm => e4m3::publish_gemm(half),
         Epilogue::Plain => e4m3::publish(half),
     };
-    let special = half.is_nan() || half.to_bits() & 0x7fff == 0;
+    let special = half.is_nan() || half.to_f32() == 0.0;
     let x = half.to_f64();
     match rules.publication {
         Publication::Nearest => exact(),
