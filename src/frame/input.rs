@@ -130,6 +130,10 @@ pub fn from_picture(
     conditions: &Conditions,
     history: Option<&Picture>,
 ) -> Result<Input, InputError> {
+    if picture.size.width < 2 || picture.size.height < 2 {
+        let reason = format!("the image is {}; each side needs at least 2 pixels", picture.size);
+        return Err(InputError::NotAnInput { spec: source.to_owned(), reason });
+    }
     let size = size.unwrap_or(picture.size);
     let geometry = geometry(source, size)?;
     let mut notes = Vec::new();
