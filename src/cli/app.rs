@@ -10,10 +10,10 @@ use std::path::PathBuf;
 pub struct Args {
     /// A model directory, a capture, an image or features to open.
     pub path: Option<String>,
-    /// A model directory, or synthetic[:SEED].
+    /// A model directory, or synthetic or synthetic:SEED.
     #[arg(long)]
     pub model: Option<String>,
-    /// synthetic[:SEED], an image, features or a capture.
+    /// synthetic or synthetic:SEED, an image, features or a capture.
     #[arg(long)]
     pub input: Option<String>,
     /// The valid size.

@@ -21,7 +21,7 @@ use std::time::Duration;
 pub(super) struct Arguments {
     #[command(flatten)]
     sources: Sources,
-    /// The engine: reference, cpu[:scalar|avx2|avx512], vulkan[:INDEX][:stepped|fused|coopmat].
+    /// The engine: reference, cpu, cpu:scalar, cpu:avx2, vulkan, vulkan:INDEX, vulkan:fused, vulkan:coopmat.
     #[arg(long, value_name = "E", default_value = "cpu")]
     engine: EngineSpec,
     /// The last step to run: a tensor's name or a step's index.

@@ -20,10 +20,10 @@ const DEFAULT_INPUT: &str = "synthetic:1";
 /// Model, input and size.
 #[derive(Debug, Args)]
 pub(super) struct Sources {
-    /// A model directory, or synthetic[:SEED].
+    /// A model directory, or synthetic or synthetic:SEED.
     #[arg(long, value_name = "M", default_value = "synthetic:1")]
     pub(super) model: String,
-    /// synthetic[:SEED], an image (PNG, JPEG, WebP, TIFF, HDR, EXR), a capture directory, or features (.f32, .npy).
+    /// synthetic or synthetic:SEED, an image (PNG, JPEG, WebP, TIFF, HDR, EXR), a capture directory, or features (.f32, .npy).
     /// Without: the recording's own input, else synthetic:1.
     #[arg(long, value_name = "I")]
     pub(super) input: Option<String>,

@@ -2,7 +2,7 @@
 //!
 //! **Invariants**
 //! * Engines are interchangeable: they take steps, tensors by name and bytes, and nothing of theirs leaks out.
-//! * An engine that says it is exact makes the same bytes as [`reference`], or it has a bug.
+//! * An engine that says it is exact makes the same bytes as [`mod@reference`], or it has a bug.
 //! * Only exact rules may take a fast path; changed rules run on the reference's scalar rows.
 
 pub mod control;
