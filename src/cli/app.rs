@@ -47,6 +47,19 @@ pub enum Shell {
 }
 
 impl Args {
+    /// Refuses a path that is not there, before any window opens: it may be a misspelt command.
+    ///
+    /// # Errors
+    /// A sentence with what was given.
+    pub fn check(&self) -> Result<(), String> {
+        match &self.path {
+            Some(path) if !path.starts_with("synthetic") && !std::path::Path::new(path).exists() => Err(format!(
+                "unrecognized subcommand, or a file that is not there: \"{path}\"; `blockscope help` lists the commands"
+            )),
+            _ => Ok(()),
+        }
+    }
+
     /// Puts what the command line says over what was restored.
     pub fn apply(&self, sources: &mut Sources) {
         let text = |from: &Option<String>, to: &mut String| {

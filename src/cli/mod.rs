@@ -101,7 +101,7 @@ fn dispatch(arguments: Arguments) -> Result<Exit, Failure> {
     arguments.devices.configure();
     match arguments.command {
         #[cfg(feature = "app")]
-        None => match app::run(arguments.app) {
+        None => match arguments.app.check().map_err(Failure::ask).map(|()| app::run(arguments.app))? {
             Err(crate::shell::ShellError::Window { .. }) => demo::start(),
             outcome => outcome.map(|()| Exit::Exact).map_err(Failure::ask),
         },
