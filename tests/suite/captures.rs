@@ -20,7 +20,7 @@ fn made(plan: &Plan, name: &str) -> Tensor {
     let name: TensorName = name.into();
     let shape: Shape = plan.shape(&name);
     let salt = name.as_str().bytes().fold(7_usize, |sum, b| sum * 31 % 65_521 + usize::from(b));
-    let bytes: Vec<u8> = (0..shape.bytes()).map(|i| ((i + salt) * 2_654_435_761 >> 9) as u8 & 0x37).collect();
+    let bytes: Vec<u8> = (0..shape.bytes()).map(|i| (((i + salt) * 2_654_435_761) >> 9) as u8 & 0x37).collect();
     Tensor::new(name, shape, Bytes::copy(&bytes)).expect("bytes of the shape")
 }
 

@@ -13,7 +13,6 @@ mod devices;
 mod diagnosis;
 mod digests;
 mod hardware;
-mod imports;
 mod layering;
 mod models;
 mod play;
