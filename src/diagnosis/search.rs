@@ -7,7 +7,7 @@
 //! the same bytes twice. A side that is the exact engine itself is not walked.
 
 use super::explain::{Explained, Segment, explain};
-use super::{Pattern, Profile, Selection, Tested, Variant, find};
+use super::{Pattern, Profile, Tested, Variant, find};
 use crate::compare::{self, Verdict};
 use crate::engine::spec::EngineSpec;
 use crate::engine::{Control, Engine, EngineError, reference, runner};
@@ -503,9 +503,4 @@ pub fn window_grid(plan: &Plan, block: usize) -> Option<WindowGrid> {
 pub fn profile_of(diagnosis: &Diagnosis) -> String {
     let exact = diagnosis.findings.iter().filter_map(Finding::cause).map(|cause| cause.profile.clone());
     exact.collect::<Vec<_>>().join("+")
-}
-
-/// A selection of one step, for callers that switch a finding's cause on.
-pub fn selection(plan: &Plan, step: usize) -> Selection {
-    Selection::of(&plan.steps[step])
 }
