@@ -5,6 +5,7 @@
 //! zero of their sign.
 
 use super::f16;
+use super::float16::shift_nearest_even;
 
 /// Code of the largest finite magnitude, 448.
 pub const MAX_CODE: u8 = 0x7e;
@@ -64,22 +65,15 @@ pub fn publish_gemm(h: f16) -> u8 {
 /// Rounds the magnitude bits of a half (no NaN) to the nearest E4M3 magnitude code.
 fn nearest_magnitude(magnitude: u16) -> u8 {
     // An E4M3 exponent field of 1 is a half's field of 9 (2^-6); below it the grid is 2^-9 = field 6's top.
-    let (field, mantissa) = (i32::from(magnitude >> 10), i32::from(magnitude & 0x3ff));
+    let (field, mantissa) = (u32::from(magnitude >> 10), u64::from(magnitude & 0x3ff));
     if field >= 9 {
         // Normal result: drop seven mantissa bits; a carry moves into the exponent by itself.
-        let kept = ((field - 8) << 10) | mantissa;
-        return shift_nearest_even(kept, 7).min(i32::from(MAX_CODE)) as u8;
+        let kept = (u64::from(field - 8) << 10) | mantissa;
+        return shift_nearest_even(kept, 7).min(u64::from(MAX_CODE)) as u8;
     }
     // Subnormal result: the significand in units of 2^(field - 25), wanted in units of 2^-9.
-    let (significand, unit) = if field == 0 { (mantissa, -24) } else { (1024 + mantissa, field - 25) };
-    shift_nearest_even(significand, (-9 - unit) as u32) as u8
-}
-
-/// `value / 2^shift`, to nearest, ties to even; `value` is not negative.
-fn shift_nearest_even(value: i32, shift: u32) -> i32 {
-    let (floor, rest) = (value >> shift, value & ((1 << shift) - 1));
-    let half = 1 << (shift - 1);
-    floor + i32::from(rest > half || (rest == half && floor & 1 == 1))
+    let (significand, unit) = if field == 0 { (mantissa, 1) } else { (1024 + mantissa, field) };
+    shift_nearest_even(significand, 16 - unit) as u8
 }
 
 fn pow2(exponent: i32) -> f32 {

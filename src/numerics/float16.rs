@@ -80,7 +80,8 @@ pub fn from_units(units: i64, exponent: i32) -> f16 {
     f16::from_bits(sign | bits.min(0x7c00) as u16)
 }
 
-fn shift_nearest_even(value: u64, shift: u32) -> u64 {
+/// `value / 2^shift` to the nearest whole number, ties to the even one. `shift` is at least 1.
+pub(super) fn shift_nearest_even(value: u64, shift: u32) -> u64 {
     if shift > 63 {
         return 0;
     }

@@ -64,11 +64,13 @@ impl Session {
     }
 
     /// Takes a finished job's answer.
-    pub(super) fn take_diagnosis(&mut self) {
+    pub(super) fn take_diagnosis(&mut self) -> bool {
         let answer = lock(&self.diagnosed).take();
+        let came = answer.is_some();
         if let Some(answer) = answer {
             self.diagnosis.answer(answer.map(Arc::new));
         }
+        came
     }
 }
 

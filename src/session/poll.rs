@@ -36,7 +36,9 @@ impl Session {
             self.seen = rung;
             self.refresh();
             self.take_answers();
-            self.take_diagnosis();
+            if self.take_diagnosis() {
+                self.list_jobs();
+            }
         }
         self.ask();
     }
@@ -239,7 +241,12 @@ impl Session {
         let to = wish.to.min(run.steps.len());
         let behind = |i: usize| done[i].filter(|&done| done < to && !failed(&crew.sides[i]));
         let side = usize::from(behind(0).is_none());
-        let at = behind(side)?;
+        let judged = crew.pair.store().judged;
+        let unjudged = || {
+            let able = crew.is_judged() && !crew.sides.iter().any(failed);
+            (able && done.iter().flatten().all(|&done| done > judged) && judged < to).then_some(judged)
+        };
+        let at = behind(side).or_else(unjudged)?;
         let step = &self.plan.steps[at];
         let (since, from) = wish.began.unwrap_or((std::time::Instant::now(), 0));
         let from = from.min(at);

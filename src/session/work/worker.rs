@@ -26,6 +26,13 @@ pub(crate) struct Crew {
     pub(crate) bell: Arc<Bell>,
 }
 
+impl Crew {
+    /// Whether a worker compares the two sides: both are there, and one of them has an engine.
+    pub(crate) fn is_judged(&self) -> bool {
+        self.sides.iter().all(Option::is_some) && self.sides.iter().flatten().any(|side| !side.recording)
+    }
+}
+
 /// Starts a side's worker; it ends by itself when the goal is closed.
 pub(crate) fn start(side: Side, engine: Box<dyn Engine>, crew: Crew) -> std::io::Result<()> {
     let own = crew.sides[side as usize].clone();
