@@ -88,6 +88,8 @@ impl Worker {
                 self.fail(task, &text);
                 self.holding.clear();
                 if over {
+                    self.own.store().failed = Some(text);
+                    self.crew.bell.ring();
                     return;
                 }
             }
