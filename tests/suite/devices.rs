@@ -84,8 +84,16 @@ fn an_engine_opened_by_name_tells_what_reports_need() {
     let info = engine.info();
     assert!(info.exact, "passed its self-test: {}", info.device);
     let facts = engine.facts();
-    for name in ["device", "driver", "half probe", "self-test"] {
+    for name in ["device", "driver", "subgroup size", "route", "kernels", "half probe", "self-test"] {
         assert!(facts.iter().any(|(fact, value)| fact == name && !value.is_empty()), "{name} in {facts:?}");
+    }
+    let route = |engine: &Vulkan| engine.facts().into_iter().find(|(fact, _)| fact == "route").unwrap().1;
+    assert_eq!(route(&engine), "stepped");
+    let engine = Vulkan::on(&device).unwrap();
+    if devices::kernels(device.info()).iter().any(|k| k.name == "gemm_fast_any" && k.lacks.is_none()) {
+        let kernels = engine.facts().into_iter().find(|(fact, _)| fact == "kernels").unwrap().1;
+        assert!(kernels.contains("gemm_fast"), "{kernels}");
+        assert_eq!(route(&engine.fused().unwrap()), "fused");
     }
 }
 

@@ -154,6 +154,12 @@ pub(crate) fn base_words() -> [&'static str; 8] {
     ["convert", "gemm", "gemm_half", "normalize", "window_attention", "global_attention", "pool", "merge"]
 }
 
+/// The kernel preferred for each op: the best variant's name, or the op's word.
+pub(crate) fn in_use(variants: &[&'static Variant]) -> Vec<&'static str> {
+    let best = |op| variants.iter().find(|v| v.op == op).map_or(op, |v| v.name);
+    base_words().into_iter().map(best).collect()
+}
+
 /// The base kernel of every op.
 fn base(op: &Op, binder: &mut Binder<'_>) -> Result<Vec<Dispatch>, VulkanError> {
     match op {

@@ -151,6 +151,15 @@ impl Vulkan {
         !self.variants.is_empty()
     }
 
+    /// How kernels are put together, in the words of an engine's spec.
+    fn route(&self) -> &'static str {
+        match (self.exact, &self.fused) {
+            (false, _) => "coopmat",
+            (true, Some(_)) => "fused",
+            (true, None) => "stepped",
+        }
+    }
+
     /// The device.
     pub fn device(&self) -> &Arc<Device> {
         &self.device
@@ -297,6 +306,9 @@ impl Engine for Vulkan {
             ("driver version".to_owned(), format!("{:#x}", info.driver_version)),
             ("vulkan".to_owned(), info.api.clone()),
             ("device uuid".to_owned(), info.uuid.clone()),
+            ("subgroup size".to_owned(), info.subgroups.size.to_string()),
+            ("route".to_owned(), self.route().to_owned()),
+            ("kernels".to_owned(), kernel::in_use(&self.variants).join(", ")),
         ];
         if let Some(probe) = &self.probe {
             let remarks = probe.remarks();
