@@ -14,11 +14,23 @@ use std::path::Path;
 pub(super) fn open(path: &Path) -> Result<Recording, CaptureError> {
     let mut problems = Problems::default();
     let value = fields::load(path, &mut problems);
-    let recording = value.and_then(|value| parse(&value, path, &mut problems));
+    let source = path.display().to_string();
+    let recording = value.and_then(|value| recording(&value, source, &mut problems));
     recording.filter(|_| problems.is_empty()).ok_or_else(|| CaptureError::Refused { path: path.to_owned(), problems })
 }
 
-fn parse(value: &Value, path: &Path, problems: &mut Problems) -> Option<Recording> {
+/// The recording that the bytes of a digest file are; `source` is its name in messages.
+///
+/// # Errors
+/// Every problem of it.
+pub fn parse_digests(source: &str, bytes: &[u8]) -> Result<Recording, Problems> {
+    let mut problems = Problems::default();
+    let value = fields::parse(source, bytes, &mut problems);
+    let recording = value.and_then(|value| recording(&value, source.to_owned(), &mut problems));
+    recording.filter(|_| problems.is_empty()).ok_or(problems)
+}
+
+fn recording(value: &Value, source: String, problems: &mut Problems) -> Option<Recording> {
     let root = Fields::of(value, "", problems)?;
     let list = root.list("size", problems)?;
     let sides: Vec<usize> = list.iter().filter_map(whole).collect();
@@ -49,7 +61,7 @@ fn parse(value: &Value, path: &Path, problems: &mut Problems) -> Option<Recordin
     let metadata: Map<String, Value> = ["model", "features"].into_iter().filter_map(text).collect();
     let unknown = "a digest file has no input; name one with --input".to_owned();
     Some(Recording {
-        source: path.display().to_string(),
+        source,
         geometry,
         notes: Vec::new(),
         metadata: Some(Value::Object(metadata)),

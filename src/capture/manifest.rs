@@ -2,7 +2,7 @@
 
 use crate::frame::Conditions;
 use crate::geometry::{Geometry, Size};
-use crate::model::fields::{Fields, Problems, shown, whole};
+use crate::model::fields::{self, Fields, Problems, shown, whole};
 use crate::model::place::clip;
 use crate::plan::{Detail, Plan, names};
 use crate::tensor::{Element, Shape, TensorName};
@@ -11,10 +11,13 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// A file that the manifest names, and what it must hold.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Claim {
-    pub(super) file: String,
-    pub(super) bytes: usize,
-    pub(super) sha256: Option<String>,
+pub struct Claim {
+    /// Its path inside the directory, as written: not yet checked to stay there.
+    pub file: String,
+    /// Its length in bytes, which follows from the sizes.
+    pub bytes: usize,
+    /// Its SHA-256 in lower case, where the manifest states one.
+    pub sha256: Option<String>,
 }
 
 /// An RGBA f32 image in front of the network.
@@ -46,6 +49,20 @@ pub(super) struct Manifest {
     pub(super) output: Option<OutputClaim>,
     pub(super) omitted: BTreeMap<TensorName, String>,
     pub(super) metadata: Option<Value>,
+}
+
+/// Every file that the bytes of a manifest claim; nothing on disk is looked at.
+///
+/// # Errors
+/// Every problem of the manifest.
+pub fn claims(bytes: &[u8]) -> Result<Vec<Claim>, Problems> {
+    let mut problems = Problems::default();
+    let value = fields::parse("manifest.json", bytes, &mut problems);
+    let manifest = value.and_then(|value| parse(&value, &mut problems)).filter(|_| problems.is_empty());
+    let manifest = manifest.ok_or(problems)?;
+    let tensors = manifest.tensors.into_values().map(|(_, claim)| claim);
+    let proxy = manifest.proxy.map(|(_, claim)| claim);
+    Ok(tensors.chain(proxy).chain(manifest.output.map(|output| output.claim)).collect())
 }
 
 /// Reads a manifest. What it returns is whole only when no problem was added.

@@ -21,9 +21,9 @@ mod manifest;
 mod read;
 mod write;
 
-pub use digests::write_digests;
+pub use digests::{parse_digests, write_digests};
 pub use error::CaptureError;
-pub use manifest::Proxy;
+pub use manifest::{Claim, Proxy, claims};
 pub use read::NativeOutput;
 pub use write::Writer;
 

@@ -78,12 +78,16 @@ fn info(path: &std::path::Path, json: bool) -> Result<Exit, Failure> {
             .iter()
             .map(|s| json!({ "id": s.id, "file": s.file, "bytes": s.bytes, "sha256": s.sha256 }))
             .collect();
-        let (format, records, bytes) = (info.format, info.records, info.bytes);
+        let (format, records, bytes) = (&info.format, info.records.len(), info.bytes());
         output::json(&json!({ "format": format, "records": records, "bytes": bytes, "stages": stages }));
         return Ok(Exit::Exact);
     }
     output::line(format_args!("format   {}", info.format.as_deref().unwrap_or("not named")));
-    output::line(format_args!("records  {} in {:.1} MiB", info.records, info.bytes as f64 / f64::from(1 << 20)));
+    output::line(format_args!(
+        "records  {} in {:.1} MiB",
+        info.records.len(),
+        info.bytes() as f64 / f64::from(1 << 20)
+    ));
     for stage in &info.stages {
         let (id, file, bytes) = (&stage.id, &stage.file, stage.bytes);
         output::line(format_args!("stage    {id}  {file}  {bytes} bytes  sha256 {}", stage.sha256));

@@ -8,10 +8,15 @@
 use crate::geometry::Size;
 use crate::numerics::f16;
 use image::{DynamicImage, ImageDecoder as _, ImageReader, Limits};
+use std::io::Cursor;
 use std::path::{Path, PathBuf};
 
 /// Largest side of a file's image, in pixels.
 const MAX_SIDE: u32 = 16_384;
+/// Most pixels of a file's image: more than an 8K frame twice over, and its decoded form stays near a gigabyte.
+const MAX_PIXELS: u64 = 1 << 26;
+/// Longest image file, in bytes.
+const MAX_FILE: u64 = 2 << 30;
 
 /// An image file that cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -50,23 +55,38 @@ impl Picture {
     /// When the file cannot be read or decoded.
     pub fn open(path: &Path, paper_white: f32) -> Result<Self, PictureError> {
         let read = |source| PictureError::Read { path: path.to_owned(), source };
-        let decode = |message: String| PictureError::Decode { path: path.to_owned(), message };
-        let is_pfm = path.extension().is_some_and(|e| e.eq_ignore_ascii_case("pfm"));
-        if is_pfm {
-            let bytes = std::fs::read(path).map_err(read)?;
-            let (size, scene) = pfm(&bytes).ok_or_else(|| decode("not a PFM file, or truncated".to_owned()))?;
+        let decode = |message| PictureError::Decode { path: path.to_owned(), message };
+        let length = std::fs::metadata(path).map_err(read)?.len();
+        if length > MAX_FILE {
+            return Err(decode(format!("{length} bytes are too many for an image (at most {MAX_FILE})")));
+        }
+        Self::decode(&std::fs::read(path).map_err(read)?, paper_white).map_err(decode)
+    }
+
+    /// Decodes a file's bytes; the format is told by them. What a header claims is checked before memory is taken.
+    ///
+    /// # Errors
+    /// What is wrong, in the decoder's words.
+    pub fn decode(bytes: &[u8], paper_white: f32) -> Result<Self, String> {
+        let error = |e: image::ImageError| e.to_string();
+        if bytes.starts_with(b"PF") || bytes.starts_with(b"Pf") {
+            let (size, scene) = pfm(bytes).ok_or("not a PFM file, or truncated")?;
             return Ok(Self::from_scene(size, &scene, paper_white));
         }
-        let mut reader = ImageReader::open(path).map_err(read)?.with_guessed_format().map_err(read)?;
+        let mut reader = ImageReader::new(Cursor::new(bytes)).with_guessed_format().map_err(|e| e.to_string())?;
         let mut limits = Limits::default();
         limits.max_image_width = Some(MAX_SIDE);
         limits.max_image_height = Some(MAX_SIDE);
-        limits.max_alloc = Some(4 << 30);
+        limits.max_alloc = Some(MAX_PIXELS * 16);
         reader.limits(limits);
-        let mut decoder = reader.into_decoder().map_err(|e| decode(e.to_string()))?;
+        let mut decoder = reader.into_decoder().map_err(error)?;
+        let (width, height) = decoder.dimensions();
+        if u64::from(width) * u64::from(height) > MAX_PIXELS {
+            return Err(format!("{width}x{height} pixels are too many (at most {MAX_PIXELS}); scale it down first"));
+        }
         // Formats without metadata have no orientation; damaged metadata is not a reason to refuse the pixels.
         let orientation = decoder.orientation().unwrap_or(image::metadata::Orientation::NoTransforms);
-        let mut image = DynamicImage::from_decoder(decoder).map_err(|e| decode(e.to_string()))?;
+        let mut image = DynamicImage::from_decoder(decoder).map_err(error)?;
         image.apply_orientation(orientation);
         Ok(Self::from_image(&image, paper_white))
     }
@@ -136,6 +156,9 @@ pub(crate) fn pfm(bytes: &[u8]) -> Option<(Size, Vec<[f32; 3]>)> {
     );
     let side = |word: &str| word.parse::<usize>().ok().filter(|&n| n > 0 && n <= MAX_SIDE as usize);
     let size = Size::new(side(words[1])?, side(words[2])?);
+    if size.tokens() as u64 > MAX_PIXELS {
+        return None;
+    }
     let data = bytes.get(at + 1..)?;
     if data.len() != size.tokens() * channels * 4 {
         return None;

@@ -4,7 +4,7 @@
 //! that is wrong is in one error.
 
 use super::fields::{self, Problems};
-use super::manifest::{self, Manifest, Stage};
+use super::manifest::{self, Manifest, Place, Stage};
 use super::{Finding, Model, ModelError, layout, place};
 use rayon::prelude::*;
 use sha2::{Digest as _, Sha256};
@@ -29,10 +29,15 @@ pub struct Info {
     pub format: Option<String>,
     /// Stage files in the manifest's order.
     pub stages: Vec<Stage>,
-    /// Number of records.
-    pub records: usize,
+    /// Where every record lies.
+    pub records: Vec<Place>,
+}
+
+impl Info {
     /// Bytes of all records.
-    pub bytes: u64,
+    pub fn bytes(&self) -> u64 {
+        self.records.iter().map(|record| record.bytes as u64).sum()
+    }
 }
 
 /// What [`check`] found.
@@ -61,7 +66,7 @@ pub fn read(path: &Path, progress: Progress<'_>) -> Result<Model, ModelError> {
             let whole = done.fetch_add(stage.bytes as u64, Ordering::Relaxed) + stage.bytes as u64;
             progress(whole, total);
             let here = manifest.records.iter().filter(|record| record.stage == index);
-            let slice = |r: &manifest::Place| (r.name.clone(), Arc::from(&bytes[r.offset..r.offset + r.bytes]));
+            let slice = |r: &Place| (r.name.clone(), Arc::from(&bytes[r.offset..r.offset + r.bytes]));
             Ok(here.map(slice).collect::<Vec<(String, Arc<[u8]>)>>())
         })
         .collect();
@@ -91,9 +96,24 @@ pub fn check(path: &Path, progress: Progress<'_>) -> Check {
 /// # Errors
 /// When the manifest is refused.
 pub fn info(path: &Path) -> Result<Info, ModelError> {
-    let manifest = open(path)?;
-    let bytes = manifest.records.iter().map(|record| record.bytes as u64).sum();
-    Ok(Info { format: manifest.format, records: manifest.records.len(), stages: manifest.stages, bytes })
+    open(path).map(Info::from)
+}
+
+/// What the bytes of a manifest say, checked for everything that needs no stage file.
+///
+/// # Errors
+/// Every problem of it.
+pub fn parse(bytes: &[u8]) -> Result<Info, Problems> {
+    let mut problems = Problems::default();
+    let value = fields::parse(MANIFEST, bytes, &mut problems);
+    let manifest = value.and_then(|value| manifest::parse(&value, &mut problems));
+    manifest.filter(|_| problems.is_empty()).map(Info::from).ok_or(problems)
+}
+
+impl From<Manifest> for Info {
+    fn from(manifest: Manifest) -> Self {
+        Self { format: manifest.format, stages: manifest.stages, records: manifest.records }
+    }
 }
 
 /// Writes a model as a directory with the published stages. It appears whole or not at all.

@@ -23,12 +23,15 @@ pub struct Stage {
 
 /// Where one record lies.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Place {
-    pub(super) name: String,
-    /// Index into [`Manifest::stages`].
-    pub(super) stage: usize,
-    pub(super) offset: usize,
-    pub(super) bytes: usize,
+pub struct Place {
+    /// The record's name.
+    pub name: String,
+    /// Index into the manifest's stages.
+    pub stage: usize,
+    /// First byte inside the stage.
+    pub offset: usize,
+    /// Length in bytes.
+    pub bytes: usize,
 }
 
 /// A manifest that describes a whole model.

@@ -18,7 +18,7 @@ pub mod synthetic;
 
 pub use fields::Problems;
 pub use layout::{Contents, RecordLayout, Region};
-pub use manifest::Stage;
+pub use manifest::{Place, Stage};
 pub use parameter::{Matrix, Parameter, ParameterKind};
 
 use crate::numerics::f16;

@@ -106,6 +106,21 @@ fn number<T: FromStr>(text: &str) -> Result<T, String> {
     text.trim().parse().map_err(|_bad| format!("expected a number; found \"{text}\""))
 }
 
+/// One number that is neither infinite nor none.
+fn finite(text: &str) -> Result<f32, String> {
+    let value: f32 = number(text)?;
+    if value.is_finite() { Ok(value) } else { Err(format!("expected a finite number; found \"{text}\"")) }
+}
+
+/// Two numbers that are neither infinite nor none.
+fn finite_pair(text: &str) -> Result<(f32, f32), String> {
+    let [first, second]: [f32; 2] = numbers(text)?;
+    if first.is_finite() && second.is_finite() {
+        return Ok((first, second));
+    }
+    Err(format!("expected finite numbers; found \"{text}\""))
+}
+
 /// Exactly `N` numbers.
 fn numbers<T: FromStr + Copy, const N: usize>(text: &str) -> Result<[T; N], String> {
     let all: Vec<T> = text.split_whitespace().map(number).collect::<Result<_, _>>()?;
@@ -312,23 +327,23 @@ impl FromStr for ViewChange {
             "mode" => Self::Mode(rest.parse()?),
             "image" => Self::Image(rest.parse()?),
             "basis" => Self::Basis(rest.parse()?),
-            "split" => Self::Split(number(rest)?),
+            "split" => Self::Split(finite(rest)?),
             "flick" => Self::Flick(rest.parse()?),
             "reduction" => Self::Reduction(rest.parse()?),
             "map" => Self::Map(rest.parse()?),
             "range" => Self::Range(match first {
                 "auto" => Range::Auto,
-                "percentile" => Range::Percentile(number(second)?),
-                "fixed" => numbers::<f32, 2>(second).map(|[low, high]| Range::Fixed(low, high))?,
+                "percentile" => Range::Percentile(finite(second)?),
+                "fixed" => finite_pair(second).map(|(low, high)| Range::Fixed(low, high))?,
                 _ => return Err(format!("expected auto, percentile P or fixed LOW HIGH; found \"{rest}\"")),
             }),
             "log" => Self::Log(switch(rest)?.ok_or("expected on or off")?),
             "difference" => Self::Difference(rest.parse()?),
             "overlay" => Self::Overlay(first.parse()?, switch(second)?),
             "zoom" if rest == "fit" => Self::Zoom(None),
-            "zoom" => Self::Zoom(Some(number(rest)?)),
-            "zoom-by" => Self::ZoomBy(number(rest)?),
-            "centre" => numbers::<f32, 2>(rest).map(|[x, y]| Self::Centre(x, y))?,
+            "zoom" => Self::Zoom(Some(finite(rest)?)),
+            "zoom-by" => Self::ZoomBy(finite(rest)?),
+            "centre" => finite_pair(rest).map(|(x, y)| Self::Centre(x, y))?,
             "tab" => Self::Tab(rest.parse()?),
             "keys" => Self::Keys(rest.parse()?),
             "numbers" => Self::Numbers(rest.parse()?),
@@ -336,7 +351,7 @@ impl FromStr for ViewChange {
             "what-if" => Self::WhatIf(first.parse()?, switch(second)?),
             "event" => Self::Event(first.parse()?, switch(second)?),
             "theme" => Self::Theme(rest.parse()?),
-            "scale" => Self::Scale(number(rest)?),
+            "scale" => Self::Scale(finite(rest)?),
             _ => return Err(format!("the view has no \"{word}\"")),
         })
     }

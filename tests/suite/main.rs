@@ -12,6 +12,7 @@ mod cpu;
 mod devices;
 mod diagnosis;
 mod digests;
+mod fuzz;
 mod hardware;
 mod layering;
 mod models;
