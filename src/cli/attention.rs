@@ -1,10 +1,10 @@
 //! `blockscope attention`: one query's attention, window or global.
 
 use super::explain::around;
-use super::sources::{self, Sources};
+use super::sources::Look;
 use super::{Exit, Failure, output};
+use crate::engine::reference;
 use crate::engine::trace::{self, Place};
-use crate::engine::{EngineSpec, reference};
 use crate::geometry::window;
 use crate::plan::{Detail, Op, names};
 use clap::Args;
@@ -24,18 +24,11 @@ pub(super) struct Arguments {
     #[arg(long, value_name = "Q", default_value_t = 0)]
     query: usize,
     #[command(flatten)]
-    sources: Sources,
-    /// The engine that runs up to the block.
-    #[arg(long, value_name = "E", default_value = "cpu")]
-    engine: EngineSpec,
-    /// Print JSON.
-    #[arg(long)]
-    json: bool,
+    look: Look,
 }
 
 pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
-    let loaded = arguments.sources.load(Detail::Needed)?;
-    let (mut engine, plan) = sources::open_engine(&arguments.engine, &loaded.plan)?;
+    let (loaded, mut engine, plan) = arguments.look.open(Detail::Needed)?;
     let (block, head) = (arguments.block, arguments.head);
     let name = names::inside(block, "attended");
     let Some(step) = plan.tensors.get(&name).and_then(|info| info.step) else {
@@ -56,7 +49,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     let found = around(&mut *engine, &plan, &loaded.model, features, step)?;
     let sources = reference::Sources { plan: &plan, model: &loaded.model, tensors: &found };
     let record = trace::attention(&plan.steps[step], sources, head, place)?;
-    if arguments.json {
+    if arguments.look.json {
         output::json(&serde_json::to_value(&record).map_err(|e| Failure::Fault(e.to_string()))?);
     } else {
         trace::text::attention_lines(&record).iter().for_each(output::line);

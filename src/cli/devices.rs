@@ -24,7 +24,7 @@ pub(crate) struct DeviceArguments {
     #[arg(long, global = true, value_name = "DEVICE")]
     device: Option<String>,
     /// Device memory that one engine may take, such as 512M or 4G.
-    #[arg(long, global = true, value_name = "BYTES", value_parser = bytes)]
+    #[arg(long, global = true, value_name = "BYTES", value_parser = super::memory::bytes)]
     vram: Option<u64>,
     /// Load the validation layer, and fail on what it says (or the variable BLOCKSCOPE_VALIDATION=1).
     #[arg(long, global = true)]
@@ -36,20 +36,6 @@ impl DeviceArguments {
     pub(crate) fn configure(self) {
         vulkan::configure(Settings { device: self.device, budget: self.vram, validation: self.validation });
     }
-}
-
-/// A number of bytes with an optional K, M or G (powers of 1024).
-fn bytes(text: &str) -> Result<u64, String> {
-    let (digits, shift) = match text.trim_end_matches(['b', 'B']).trim_end_matches('i') {
-        t if t.ends_with(['k', 'K']) => (&t[..t.len() - 1], 10),
-        t if t.ends_with(['m', 'M']) => (&t[..t.len() - 1], 20),
-        t if t.ends_with(['g', 'G']) => (&t[..t.len() - 1], 30),
-        t => (t, 0),
-    };
-    let number: Option<u64> = digits.trim().parse().ok();
-    number
-        .and_then(|number| number.checked_mul(1 << shift))
-        .ok_or_else(|| format!("expected bytes such as 512M or 4G, found \"{text}\""))
 }
 
 impl Devices {
@@ -113,18 +99,4 @@ fn text(report: &DeviceReport) -> String {
         line("error", error.clone());
     }
     format!("vulkan:{}  {} ({})\n{out}", info.index, info.name, info.kind)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::bytes;
-
-    #[test]
-    fn sizes_have_units_of_1024() {
-        for (text, expected) in [("7", 7), ("2k", 2048), ("512M", 512 << 20), ("4G", 4 << 30), ("4GiB", 4 << 30)] {
-            assert_eq!(bytes(text), Ok(expected), "{text}");
-        }
-        assert!(bytes("much").unwrap_err().contains("much"), "words are refused");
-        assert!(bytes("99999999999G").is_err(), "too much");
-    }
 }

@@ -1,10 +1,12 @@
 //! `blockscope diagnose`: which known cause explains the subject's divergence, kernel by kernel.
 
+use super::memory::Memory;
 use super::sources::{self, Sources};
 use super::{Exit, Failure, output};
 use crate::diagnosis::search::{self, Stage};
 use crate::diagnosis::{Diagnosis, Finding, Question, Run};
-use crate::engine::{self, Control, EngineSpec};
+use crate::engine::memory::Habit;
+use crate::engine::{self, Control, EngineSpec, runner};
 use crate::plan::Detail;
 use clap::Args;
 use serde_json::json;
@@ -27,6 +29,8 @@ pub(super) struct Arguments {
     /// Stop after this many different findings.
     #[arg(long, value_name = "N", default_value_t = 8)]
     pub(super) limit: usize,
+    #[command(flatten)]
+    pub(super) memory: Memory,
     /// Print JSON.
     #[arg(long)]
     pub(super) json: bool,
@@ -59,6 +63,8 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
 pub(super) fn diagnose(arguments: &Arguments, tell: bool) -> Result<[Option<Diagnosis>; 2], Failure> {
     let loaded = arguments.sources.load(Detail::Raw)?;
     let until = arguments.until.as_deref().map(|text| sources::step(&loaded.plan, text)).transpose()?;
+    let steps = runner::until(&loaded.plan, until);
+    let keeper = arguments.memory.keeper(&loaded.plan, &steps, &loaded.model, Habit::Blocks)?;
     let specs = [&arguments.subject, &arguments.reference].map(|text| text.parse::<EngineSpec>());
     let exact = EngineSpec::cpu();
     let control = Control::new();
@@ -74,7 +80,7 @@ pub(super) fn diagnose(arguments: &Arguments, tell: bool) -> Result<[Option<Diag
         if trusted {
             continue;
         }
-        let side = Run::engine(&spec, &loaded.plan).map_err(Failure::ask)?;
+        let side = Run::engine(&spec, &loaded.plan).map_err(Failure::ask)?.within(&keeper);
         let question = Question {
             plan: Arc::clone(&loaded.plan),
             model: Arc::clone(&loaded.model),
@@ -84,6 +90,7 @@ pub(super) fn diagnose(arguments: &Arguments, tell: bool) -> Result<[Option<Diag
             limit: arguments.limit,
         };
         let mut engine = engine::open(&exact)?;
+        engine.keep_within(&keeper);
         answers[i] = Some(search::diagnose(question, engine.as_mut(), &control, &progress)?);
     }
     Ok(answers)

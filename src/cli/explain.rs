@@ -1,10 +1,10 @@
 //! `blockscope explain`: how one value came to be.
 
-use super::sources::{self, Sources};
+use super::sources::{self, Look};
 use super::{Exit, Failure, output};
 use crate::engine::runner::{self, Keep};
 use crate::engine::trace::{self, Trace};
-use crate::engine::{Control, Engine, EngineError, EngineSpec, reference};
+use crate::engine::{Control, Engine, EngineError, reference};
 use crate::model::Model;
 use crate::plan::{Detail, Plan, Step};
 use crate::tensor::{Shape, Tensor, TensorName};
@@ -22,18 +22,11 @@ pub(super) struct Arguments {
     #[arg(long, value_name = "TOKEN,CHANNEL")]
     at: String,
     #[command(flatten)]
-    sources: Sources,
-    /// The engine that computes the tensor.
-    #[arg(long, value_name = "E", default_value = "cpu")]
-    engine: EngineSpec,
-    /// Print JSON.
-    #[arg(long)]
-    json: bool,
+    look: Look,
 }
 
 pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
-    let loaded = arguments.sources.load(Detail::Raw)?;
-    let (mut engine, plan) = sources::open_engine(&arguments.engine, &loaded.plan)?;
+    let (loaded, mut engine, plan) = arguments.look.open(Detail::Raw)?;
     let name = sources::tensor(&plan, &arguments.tensor)?;
     let Some(step) = plan.tensor(&name).step else {
         return Err(Failure::ask(format_args!("\"{name}\" is the input: nothing computed it")));
@@ -43,7 +36,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     let found = around(&mut *engine, &plan, &loaded.model, features, step)?;
     let sources = reference::Sources { plan: &plan, model: &loaded.model, tensors: &found };
     let trace = trace::trace(&plan.steps[step], sources, &found[&name], at)?;
-    tell(&trace, arguments.json)?;
+    tell(&trace, arguments.look.json)?;
     Ok(if trace.reproduces { Exit::Exact } else { Exit::Differs })
 }
 

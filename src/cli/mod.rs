@@ -18,6 +18,7 @@ pub mod devices;
 mod diagnose;
 mod explain;
 mod failure;
+mod memory;
 mod model;
 mod output;
 mod parity;

@@ -1,10 +1,12 @@
 //! `blockscope parity`: two engines or recordings, boundary by boundary, and where they part.
 
+use super::memory::Memory;
 use super::progress::Progress;
 use super::sources::{self, Sources};
 use super::{Exit, Failure, output};
 use crate::compare::Comparison;
 use crate::compare::parity::{self, Mode, Parity, Question, Row};
+use crate::engine::memory::Habit;
 use crate::engine::{Control, runner};
 use crate::plan::{Plan, Role};
 use crate::report::{self, Fact, Format, Report};
@@ -28,6 +30,8 @@ pub(super) struct Arguments {
     /// The last step to compare: a tensor's name or a step's index.
     #[arg(long, value_name = "STEP")]
     until: Option<String>,
+    #[command(flatten)]
+    memory: Memory,
     /// Write the result as JSON; `-` for standard output.
     #[arg(long, value_name = "FILE|-")]
     json: Option<String>,
@@ -52,12 +56,15 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     for file in [&arguments.json, &arguments.junit].into_iter().flatten().filter(|file| *file != "-") {
         output::check_writable(Path::new(file))?;
     }
-    let sides = sources::sides(&arguments.sources, &arguments.subject, &arguments.reference)?;
-    let (mut subject, mut reference, loaded) = (sides.subject, sides.reference, sides.loaded);
-    let plan = Arc::clone(&loaded.plan);
+    let mut sides = sources::sides(&arguments.sources, &arguments.subject, &arguments.reference)?;
+    let plan = Arc::clone(&sides.loaded.plan);
     let last = arguments.until.as_deref().map(|text| sources::step(&plan, text)).transpose()?;
     let control = Control::new();
     let steps = runner::until(&plan, last);
+    let habit = Habit::Steps { engines: sides.engines() };
+    let keeper = arguments.memory.keeper(&plan, &steps, &sides.loaded.model, habit)?;
+    sides.keep_within(&keeper)?;
+    let (mut subject, mut reference, loaded) = (sides.subject, sides.reference, sides.loaded);
     let quiet = arguments.json.as_deref() == Some("-");
     if !quiet {
         output::line(format_args!(

@@ -3,16 +3,18 @@
 //! The comparison of `blockscope parity`, then the search of `blockscope diagnose` where something differs, written
 //! as a folder: one file for each format, beside each other, all or none.
 
+use super::memory::Memory;
 use super::progress::Progress;
 use super::sources::{self, Sources};
 use super::{Exit, Failure, output, parity};
 use crate::compare::parity::{self as compare, Mode, Question, Side};
 use crate::compare::{Difference, Verdict};
 use crate::diagnosis::{self, Diagnosis};
+use crate::engine::memory::Habit;
 use crate::engine::{Control, EngineSpec, runner};
 use crate::plan::{Detail, Plan};
 use crate::report::{self, Cause, Fact, Format, Probe, Report, picture};
-use crate::tensor::Tensor;
+use crate::tensor::{Keeper, Tensor};
 use clap::Args;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -42,6 +44,8 @@ pub(super) struct Arguments {
     /// Formats, separated by commas: html, json, junit, sarif, markdown, csv. All without.
     #[arg(long, value_name = "FORMATS", value_delimiter = ',')]
     format: Vec<String>,
+    #[command(flatten)]
+    memory: Memory,
     /// Do not test the known causes.
     #[arg(long)]
     no_causes: bool,
@@ -52,11 +56,14 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     std::fs::create_dir_all(&arguments.out).map_err(|error| {
         Failure::ask(format_args!("the report's folder cannot be made: {error}; path {}", arguments.out.display()))
     })?;
-    let sides = sources::sides(&arguments.sources, &arguments.subject, &arguments.reference)?;
-    let (mut subject, mut reference, loaded) = (sides.subject, sides.reference, sides.loaded);
-    let plan = Arc::clone(&loaded.plan);
+    let mut sides = sources::sides(&arguments.sources, &arguments.subject, &arguments.reference)?;
+    let plan = Arc::clone(&sides.loaded.plan);
     let last = arguments.until.as_deref().map(|text| sources::step(&plan, text)).transpose()?;
     let steps = runner::until(&plan, last);
+    let habit = if arguments.no_causes { Habit::Steps { engines: sides.engines() } } else { Habit::Blocks };
+    let keeper = arguments.memory.keeper(&plan, &steps, &sides.loaded.model, habit)?;
+    sides.keep_within(&keeper)?;
+    let (mut subject, mut reference, loaded) = (sides.subject, sides.reference, sides.loaded);
     let control = Control::new();
     let products = plan.steps[steps.clone()].iter().map(|step| step.op.products(&plan)).sum::<u64>() * 2;
     let progress = Progress::start(&control, products);
@@ -87,7 +94,8 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     evidence.tell(&mut report);
     let (compared, differing) = answer.tally();
     if differing > 0 && !arguments.no_causes {
-        let found = diagnose(arguments, &loaded, subject, last, &control)?;
+        drop(reference);
+        let found = diagnose(arguments, &loaded, subject, last, (&control, &keeper))?;
         explain(&mut report, &found);
     }
     report.command = format!(
@@ -158,14 +166,14 @@ fn diagnose(
     loaded: &sources::Loaded,
     subject: Side,
     until: Option<usize>,
-    control: &Control,
+    (control, keeper): (&Control, &Arc<Keeper>),
 ) -> Result<Diagnosis, Failure> {
     let plan = Arc::new(Plan::new(loaded.plan.geometry, Detail::Raw));
     let side = match subject {
         // An engine runs the plan with every raw tensor, which some causes read.
         Side::Live(..) => {
             let spec: EngineSpec = arguments.subject.parse().map_err(Failure::ask)?;
-            diagnosis::Run::engine(&spec, &plan).map_err(Failure::ask)?
+            diagnosis::Run::engine(&spec, &plan).map_err(Failure::ask)?.within(keeper)
         }
         Side::Recorded(record) => diagnosis::Run::Recording(Box::new(move |name| record.tensor(name).ok())),
     };
@@ -179,6 +187,7 @@ fn diagnose(
         limit: FINDINGS,
     };
     let mut exact = crate::engine::open(&"cpu".parse().map_err(Failure::ask)?)?;
+    exact.keep_within(keeper);
     Ok(diagnosis::search::diagnose(question, &mut *exact, control, &|_| {})?)
 }
 

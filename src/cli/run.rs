@@ -2,10 +2,12 @@
 //!
 //! Boundaries are digested and written while the run goes on, so that a large frame needs no memory for them.
 
+use super::memory::Memory;
 use super::progress::Progress;
 use super::sources::{self, Loaded, Sources};
 use super::{Exit, Failure, output};
 use crate::capture::{Writer, write_digests};
+use crate::engine::memory::Habit;
 use crate::engine::runner::{self, Keep};
 use crate::engine::{Control, Engine, EngineError, EngineInfo, EngineSpec, StepReport};
 use crate::frame;
@@ -42,6 +44,8 @@ pub(super) struct Arguments {
     /// Write a tensor, boundary or intermediate, as .npy.
     #[arg(long, value_name = "NAME=FILE")]
     dump: Vec<String>,
+    #[command(flatten)]
+    memory: Memory,
     /// Print JSON.
     #[arg(long)]
     json: bool,
@@ -58,7 +62,9 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     if arguments.json && arguments.digests.as_deref() == Some("-") {
         return Err(Failure::ask("--json and --digests - both want standard output; give --digests a file"));
     }
-    let loaded = arguments.sources.load(Detail::Raw)?;
+    // Raw tensors take memory: they are made where somebody may want one.
+    let inside = arguments.kernels.is_some() || arguments.dump.iter().any(|dump| dump.contains('/'));
+    let mut loaded = arguments.sources.load(if inside { Detail::Raw } else { Detail::Needed })?;
     let (mut engine, plan) = sources::open_engine(&arguments.engine, &loaded.plan)?;
     let last = arguments.until.as_deref().map(|text| sources::step(&plan, text)).transpose()?;
     let range = runner::until(&plan, last);
@@ -70,6 +76,9 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     if arguments.output.is_some() && range.end < plan.steps.len() {
         return Err(Failure::ask("--output needs the whole network; leave out --until"));
     }
+    let keeper = arguments.memory.keeper(&plan, &range, &loaded.model, Habit::Steps { engines: 1 })?;
+    engine.keep_within(&keeper);
+    loaded.input.features = keeper.keep(loaded.input.features).map_err(EngineError::from)?;
     let quiet = arguments.json || arguments.digests.as_deref() == Some("-");
     let mut saver = Saver::create(arguments, &plan, &loaded, dumps, quiet)?;
     let info = engine.info();
@@ -149,6 +158,7 @@ impl<'a> Saver<'a> {
         };
         if let Some(capture) = &mut capture {
             capture.add(&loaded.input.features).map_err(Failure::ask)?;
+            loaded.input.features.rest();
         }
         let (boundaries, head, spent, failure) = (Vec::new(), None, Duration::ZERO, None);
         Ok(Self { plan, dumps, capture, kernels, quiet, boundaries, head, spent, failure })
@@ -183,6 +193,7 @@ impl<'a> Saver<'a> {
                 }
                 self.boundaries.push(done);
             }
+            tensor.rest();
             if name.as_str() == names::HEAD {
                 self.head = Some(tensor);
             }

@@ -4,12 +4,12 @@ use super::{Failure, output};
 use crate::capture::{self, Recording};
 use crate::compare::parity::Side;
 use crate::diagnosis::Profile;
-use crate::engine::{self, Engine, EngineSpec};
+use crate::engine::{self, Engine, EngineError, EngineSpec};
 use crate::frame::{Conditions, Input};
 use crate::geometry::{Geometry, Size};
 use crate::model::{self, Model};
 use crate::plan::{Detail, Plan};
-use crate::tensor::{Tensor, TensorName};
+use crate::tensor::{Keeper, Tensor, TensorName};
 use clap::Args;
 use std::path::Path;
 use std::sync::Arc;
@@ -32,6 +32,19 @@ pub(super) struct Sources {
     pub(super) size: Option<Size>,
 }
 
+/// Sources, and the engine that runs on them: what commands have that look at one place of the network.
+#[derive(Debug, Args)]
+pub(super) struct Look {
+    #[command(flatten)]
+    pub(super) sources: Sources,
+    /// The engine that computes what is looked at.
+    #[arg(long, value_name = "E", default_value = "cpu")]
+    pub(super) engine: EngineSpec,
+    /// Print JSON.
+    #[arg(long)]
+    pub(super) json: bool,
+}
+
 /// Everything loaded.
 pub(super) struct Loaded {
     pub(super) plan: Arc<Plan>,
@@ -49,6 +62,15 @@ impl Sources {
         let model = Arc::new(model::open(&self.model).map_err(Failure::ask)?);
         let plan = Arc::new(Plan::new(input.geometry, detail));
         Ok(Loaded { plan, model, input })
+    }
+}
+
+impl Look {
+    /// Opens everything: the sources, the engine, and the plan that it runs.
+    pub(super) fn open(&self, detail: Detail) -> Result<(Loaded, Box<dyn Engine>, Arc<Plan>), Failure> {
+        let loaded = self.sources.load(detail)?;
+        let (engine, plan) = open_engine(&self.engine, &loaded.plan)?;
+        Ok((loaded, engine, plan))
     }
 }
 
@@ -118,6 +140,26 @@ pub(super) struct Sides {
     pub(super) loaded: Loaded,
     /// What a live side runs on; nothing when a recording came without its input.
     pub(super) features: Option<Tensor>,
+}
+
+impl Sides {
+    /// Engines among the sides.
+    pub(super) fn engines(&self) -> u64 {
+        [&self.subject, &self.reference].into_iter().filter(|side| matches!(side, Side::Live(..))).count() as u64
+    }
+
+    /// Lets the engines among the sides keep boundaries within a budget.
+    pub(super) fn keep_within(&mut self, keeper: &Arc<Keeper>) -> Result<(), Failure> {
+        let kept = keeper.keep(self.loaded.input.features.clone()).map_err(EngineError::from)?;
+        self.features = self.features.take().map(|_| kept.clone());
+        self.loaded.input.features = kept;
+        for side in [&mut self.subject, &mut self.reference] {
+            if let Side::Live(engine, _) = side {
+                engine.keep_within(keeper);
+            }
+        }
+        Ok(())
+    }
 }
 
 /// Opens both sides: engines, or recordings by their path. Without `--size` or `--input` a recording's own are used.

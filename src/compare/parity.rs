@@ -251,6 +251,8 @@ fn live(
             row.accumulated = mode.accumulated().then_some(answer);
             row.isolated = mode.isolated().then_some(alone);
             report(&row, Some((&got, &expected)));
+            got.rest();
+            expected.rest();
             parity.rows.push(row);
         }
         let dead = |name: &&&TensorName| last_reads.get(**name).is_none_or(|&last| last <= step.index);

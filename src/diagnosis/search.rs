@@ -15,7 +15,7 @@ use crate::frame::LANES;
 use crate::geometry::WindowGrid;
 use crate::model::Model;
 use crate::plan::{Op, Plan, Role, names};
-use crate::tensor::{Digest, Tensor, TensorName};
+use crate::tensor::{Digest, Keeper, Tensor, TensorName};
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
@@ -59,6 +59,15 @@ impl Run<'_> {
             false => Arc::new(Profile::new(&spec.changes)?.apply(exact)?),
         };
         Ok(Self::Engine { engine: crate::engine::open(spec)?, plan })
+    }
+
+    /// The same side, its engine keeping boundaries within a budget.
+    #[must_use]
+    pub fn within(mut self, keeper: &Arc<Keeper>) -> Self {
+        if let Self::Engine { engine, .. } = &mut self {
+            engine.keep_within(keeper);
+        }
+        self
     }
 }
 

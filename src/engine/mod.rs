@@ -7,7 +7,9 @@
 
 pub mod control;
 pub mod cpu;
+mod held;
 pub mod measure;
+pub mod memory;
 pub mod reference;
 pub mod runner;
 pub mod spec;
@@ -19,7 +21,7 @@ pub use spec::{EngineSpec, open};
 
 use crate::model::Model;
 use crate::plan::{Plan, Step};
-use crate::tensor::{Tensor, TensorName};
+use crate::tensor::{Keeper, SpillError, Tensor, TensorName};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -93,18 +95,9 @@ pub enum EngineError {
         /// The call, the object and what to do.
         message: String,
     },
-    /// Boundaries could not be spilled to disk.
-    #[error(
-        "cannot keep tensor \"{tensor}\" on disk: {source}; free some space or choose another folder with --spill; path {path}"
-    )]
-    Spill {
-        /// The tensor.
-        tensor: TensorName,
-        /// The file.
-        path: std::path::PathBuf,
-        /// What the system said.
-        source: std::io::Error,
-    },
+    /// A tensor beyond the memory budget could not be written to disk.
+    #[error(transparent)]
+    Spill(#[from] SpillError),
 }
 
 /// Runs steps and holds tensors by name. One engine serves one plan and one model at a time.
@@ -139,6 +132,13 @@ pub trait Engine: Send {
 
     /// Forgets a tensor; unknown names are ignored.
     fn release(&mut self, name: &TensorName);
+
+    /// Holds boundaries within a budget from now on. Engines that hold their tensors on a device have a budget of
+    /// their own.
+    fn keep_within(&mut self, keeper: &Arc<Keeper>) {
+        // Nothing is held in this process's memory.
+        let _: &Arc<Keeper> = keeper;
+    }
 
     /// What a report or capture made with this engine should say about it, beyond [`Self::info`]: name and value.
     fn facts(&self) -> Vec<(String, String)> {

@@ -157,6 +157,11 @@ impl Model {
         self.records.get(name).map(|bytes| &**bytes)
     }
 
+    /// Bytes of all records.
+    pub fn bytes(&self) -> u64 {
+        self.records.values().map(|bytes| bytes.len() as u64).sum()
+    }
+
     /// The bytes and contents of a parameter's region.
     ///
     /// # Panics

@@ -5,10 +5,12 @@
 //! * The bytes never change after construction; clones share them.
 
 mod digest;
+mod keep;
 pub mod npy;
 mod storage;
 
 pub use digest::{Digest, run_digest};
+pub use keep::{Keeper, SpillError};
 pub use storage::Bytes;
 
 use crate::geometry::Size;
@@ -182,6 +184,11 @@ impl Tensor {
     pub fn floats(&self) -> &[f32] {
         assert_eq!(self.shape.element, Element::F32, "{} holds singles", self.name);
         bytemuck::cast_slice(self.bytes())
+    }
+
+    /// Lets mapped bytes leave memory until they are read again: see [`Bytes::rest`].
+    pub fn rest(&self) {
+        self.bytes.rest();
     }
 
     /// Bytes of one token's channels.

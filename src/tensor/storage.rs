@@ -1,12 +1,16 @@
 //! The bytes behind a tensor: on the heap, or in a memory-mapped file when a run is larger than its budget.
 
+#![expect(unsafe_code, reason = "mapping a file, and letting go of its pages")]
+
 use std::fmt;
+use std::fs::File;
+use std::io;
 
 /// Immutable bytes, aligned to 8.
 pub enum Bytes {
     /// On the heap; the second field is the length in bytes.
     Heap(Vec<u64>, usize),
-    /// In a mapped file, from an offset that is a multiple of the page size.
+    /// In a mapped file that has no name and that nobody else writes.
     Mapped(memmap2::Mmap),
 }
 
@@ -22,6 +26,25 @@ impl Bytes {
     pub fn copy<T: bytemuck::NoUninit>(elements: &[T]) -> Self {
         let bytes: &[u8] = bytemuck::cast_slice(elements);
         Self::build(bytes.len(), |out| out.copy_from_slice(bytes))
+    }
+
+    /// Maps a whole file of this process that nobody writes any more.
+    pub(super) fn map(file: &File) -> io::Result<Self> {
+        // SAFETY: the file is temporary, without a name, and its only handle ends here: nobody can change it.
+        let map = unsafe { memmap2::Mmap::map(file) }?;
+        Ok(Self::Mapped(map))
+    }
+
+    /// Tells the system that the bytes are not read for a while: mapped pages leave memory and come back from the
+    /// file when they are read.
+    pub fn rest(&self) {
+        #[cfg(unix)]
+        if let Self::Mapped(map) = self {
+            // SAFETY: the mapping is shared and read-only, so that dropped pages are read from the file again.
+            let advised = unsafe { map.unchecked_advise(memmap2::UncheckedAdvice::DontNeed) };
+            // Advice: where it is not taken, the bytes only stay in memory longer.
+            drop(advised);
+        }
     }
 
     /// Number of bytes.

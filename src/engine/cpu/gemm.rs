@@ -41,6 +41,8 @@ pub(super) fn run(op: &Gemm, job: &Job<'_>) -> Result<Vec<Bytes>, EngineError> {
         let rows: Vec<&[u8]> = (first..(first + ROWS).min(tokens)).map(|row| input.row(row)).collect();
         let panels = i % parts * width / COLUMNS..((i % parts + 1) * width).min(columns) / COLUMNS;
         let seed = seed.as_ref().map(|(residual, scale)| Seed { residual, scale, first });
+        let published = lines(published, columns, parts);
+        let raw = lines(raw, columns * 2, parts);
         simd::run(job.level, Task { op, weights: &weights, rows, panels, seed, published, raw });
     })?;
     let outputs = [op.published.as_ref().map(|_| published), op.raw.as_ref().map(|_| raw)];
@@ -48,16 +50,25 @@ pub(super) fn run(op: &Gemm, job: &Job<'_>) -> Result<Vec<Bytes>, EngineError> {
 }
 
 /// Shares rows out into tiles of [`ROWS`] rows and columns of `width` bytes: tiles in order, their parts in order.
-/// An empty buffer gives tasks without rows.
+/// A tile that is not parted is one piece: a large plane has many rows. An empty buffer gives tasks without rows.
 fn share(bytes: &mut [u8], stride: usize, width: usize, tiles: usize) -> Vec<Vec<&mut [u8]>> {
     let parts = stride.div_ceil(width);
     let mut tasks: Vec<Vec<&mut [u8]>> = (0..tiles * parts).map(|_| Vec::new()).collect();
+    if parts == 1 {
+        bytes.chunks_mut(ROWS * stride).zip(&mut tasks).for_each(|(tile, task)| task.push(tile));
+        return tasks;
+    }
     for (row, line) in bytes.chunks_exact_mut(stride).enumerate() {
         for (part, piece) in line.chunks_mut(width).enumerate() {
             tasks[row / ROWS * parts + part].push(piece);
         }
     }
     tasks
+}
+
+/// The rows of a task of [`share`].
+fn lines(pieces: Vec<&mut [u8]>, stride: usize, parts: usize) -> Vec<&mut [u8]> {
+    if parts > 1 { pieces } else { pieces.into_iter().flat_map(|tile| tile.chunks_exact_mut(stride)).collect() }
 }
 
 /// Where a tile's first accumulators come from.

@@ -21,27 +21,26 @@ pub(super) fn run(op: &GemmHalf, job: &Job<'_>) -> Result<Vec<Bytes>, EngineErro
         .collect();
     let tokens = input.shape.tokens();
     let mut published = Buffer::wanted(op.published.is_some(), tokens * op.n);
-    let mut halves = Buffer::new(tokens * op.n * 2);
+    let mut halves = Buffer::wanted(op.raw.is_some(), tokens * op.n * 2);
     let mut single = Buffer::wanted(op.single.is_some(), tokens * op.n * 4);
     let operands = input.halves();
-    let tasks = halves.bytes().par_chunks_mut(ROWS * op.n * 2).enumerate();
-    job.each(tasks, (tokens * op.k * op.n) as u64, |(i, out)| {
-        let out: &mut [u16] = bytemuck::cast_slice_mut(out);
-        let operands = &operands[i * ROWS * op.k..][..out.len() / op.n * op.k];
-        simd::run(job.level, Rows { operands, k: op.k, n: op.n, panels: &panels, out });
+    let (count, width) = (tokens.div_ceil(ROWS), ROWS * op.n);
+    let kept = halves.pieces(width * 2, count).into_iter().zip(single.pieces(width * 4, count));
+    let tasks: Vec<_> = published.pieces(width, count).into_iter().zip(kept).enumerate().collect();
+    job.each(tasks.into_par_iter(), (tokens * op.k * op.n) as u64, |(i, (published, (halves, single)))| {
+        let rows = ROWS.min(tokens - i * ROWS);
+        let operands = &operands[i * ROWS * op.k..][..rows * op.k];
+        // Sums that nobody keeps live as long as their task.
+        let mut own = vec![0; if halves.is_empty() { rows * op.n } else { 0 }];
+        let sums: &mut [u16] = if halves.is_empty() { &mut own } else { bytemuck::cast_slice_mut(halves) };
+        simd::run(job.level, Rows { operands, k: op.k, n: op.n, panels: &panels, out: sums });
+        if !published.is_empty() {
+            simd::run(job.level, Publish { sums, out: published });
+        }
+        if !single.is_empty() {
+            simd::run(job.level, Widen { sums, out: bytemuck::cast_slice_mut(single) });
+        }
     })?;
-    let sums: &[u16] = bytemuck::cast_slice(halves.bytes());
-    let width = ROWS * op.n;
-    if op.published.is_some() {
-        let tasks = published.bytes().par_chunks_mut(width).zip(sums.par_chunks(width));
-        job.each(tasks, 0, |(out, sums)| simd::run(job.level, Publish { sums, out }))?;
-    }
-    if op.single.is_some() {
-        let tasks = single.bytes().par_chunks_mut(width * 4).zip(sums.par_chunks(width));
-        job.each(tasks, 0, |(out, sums)| {
-            simd::run(job.level, Widen { sums, out: bytemuck::cast_slice_mut(out) });
-        })?;
-    }
     let outputs =
         [op.published.as_ref().map(|_| published), op.raw.as_ref().map(|_| halves), op.single.as_ref().map(|_| single)];
     Ok(outputs.into_iter().flatten().map(Buffer::finish).collect())

@@ -80,6 +80,14 @@ impl Buffer {
         &mut bytemuck::cast_slice_mut(&mut self.words)[..self.len]
     }
 
+    /// As many pieces of `size` bytes as there are tasks; empty ones of an output that nobody wants.
+    pub(super) fn pieces(&mut self, size: usize, tasks: usize) -> Vec<&mut [u8]> {
+        if self.len == 0 {
+            return (0..tasks).map(|_| <&mut [u8]>::default()).collect();
+        }
+        self.bytes().chunks_mut(size).collect()
+    }
+
     pub(super) fn finish(self) -> Bytes {
         Bytes::Heap(self.words, self.len)
     }

@@ -24,12 +24,12 @@ mod window_attention;
 
 pub use level::Level;
 
+use super::held::Held;
 use super::{Control, Engine, EngineError, EngineInfo, StepReport, reference};
 use crate::model::Model;
 use crate::numerics::fdpa::GROUP_FP8;
 use crate::plan::{Op, Plan, Step};
-use crate::tensor::{Bytes, Tensor, TensorName};
-use std::collections::BTreeMap;
+use crate::tensor::{Bytes, Keeper, Tensor, TensorName};
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -40,8 +40,7 @@ use weights::Weights;
 #[derive(Debug)]
 pub struct Cpu {
     level: Level,
-    loaded: Option<(Arc<Plan>, Arc<Model>)>,
-    tensors: BTreeMap<TensorName, Tensor>,
+    held: Held,
     weights: Weights,
 }
 
@@ -58,7 +57,7 @@ impl Cpu {
             );
             return Err(EngineError::Unavailable { engine: format!("cpu:{level}"), message });
         }
-        Ok(Self { level, loaded: None, tensors: BTreeMap::new(), weights: Weights::default() })
+        Ok(Self { level, held: Held::default(), weights: Weights::default() })
     }
 
     /// The level in use.
@@ -96,49 +95,40 @@ impl Engine for Cpu {
     }
 
     fn load(&mut self, plan: &Arc<Plan>, model: &Arc<Model>) -> Result<(), EngineError> {
-        if self.loaded.as_ref().is_none_or(|(_, before)| !Arc::ptr_eq(before, model)) {
+        if self.held.load(plan, model) {
             self.weights = Weights::default();
         }
-        self.loaded = Some((Arc::clone(plan), Arc::clone(model)));
-        self.tensors.clear();
         Ok(())
     }
 
     fn write(&mut self, tensor: Tensor) -> Result<(), EngineError> {
-        if let Some((plan, _)) = &self.loaded {
-            super::check_shape(plan, &tensor)?;
-        }
-        self.tensors.insert(tensor.name.clone(), tensor);
-        Ok(())
+        self.held.write(tensor)
     }
 
     fn run(&mut self, step: &Step, control: &Control) -> Result<StepReport, EngineError> {
         let start = Instant::now();
-        let (plan, model) = self.loaded.as_ref().expect("load comes before run");
-        let sources = reference::Sources { plan, model, tensors: &self.tensors };
+        let sources = self.held.sources();
         reference::check_inputs("cpu", step, sources)?;
-        let (level, tensors, weights) = (self.level, &self.tensors, &self.weights);
+        let reference::Sources { plan, model, tensors } = sources;
+        let (level, weights) = (self.level, &self.weights);
         let outputs = if step.rules.is_exact() && is_regular(&step.op) {
             compute(&step.op, &Job { level, plan, model, tensors, weights, control })?
         } else {
-            let rows: Vec<usize> = (0..plan.shape(step.name()).tokens()).collect();
-            let outputs = reference::run_rows(step, sources, &rows, control)?;
-            outputs.into_iter().map(|(_, bytes)| Bytes::copy(&bytes)).collect()
+            reference::run_whole(step, sources, control)?
         };
-        let names: Vec<TensorName> = step.op.outputs().into_iter().cloned().collect();
-        for (name, bytes) in names.into_iter().zip(outputs) {
-            let tensor = Tensor::new(name.clone(), plan.shape(&name), bytes).expect("kernels fill their shape");
-            self.tensors.insert(name, tensor);
-        }
+        self.held.publish(step, outputs)?;
         Ok(StepReport { duration: start.elapsed() })
     }
 
     fn read(&mut self, name: &TensorName) -> Result<Tensor, EngineError> {
-        let engine = || "cpu".to_owned();
-        self.tensors.get(name).cloned().ok_or_else(|| EngineError::NotHeld { engine: engine(), tensor: name.clone() })
+        self.held.read("cpu", name)
     }
 
     fn release(&mut self, name: &TensorName) {
-        self.tensors.remove(name);
+        self.held.release(name);
+    }
+
+    fn keep_within(&mut self, keeper: &Arc<Keeper>) {
+        self.held.keeper = Arc::clone(keeper);
     }
 }

@@ -21,11 +21,12 @@ pub mod window_attention;
 
 pub(crate) use needs::rows_needed;
 
+use super::held::Held;
 use super::{Control, Engine, EngineError, EngineInfo, StepReport};
 use crate::model::Model;
 use crate::numerics::rules::{Coverage, Layout};
 use crate::plan::{Op, Plan, Step};
-use crate::tensor::{Bytes, Tensor, TensorName};
+use crate::tensor::{Bytes, Keeper, Tensor, TensorName};
 use rayon::prelude::*;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -89,6 +90,13 @@ pub fn run_rows(
     computed_rows(step, sources, rows, control)
 }
 
+/// All rows of a step's outputs.
+pub(crate) fn run_whole(step: &Step, sources: Sources<'_>, control: &Control) -> Result<Vec<Bytes>, EngineError> {
+    let rows: Vec<usize> = (0..sources.plan.shape(step.name()).tokens()).collect();
+    let outputs = run_rows(step, sources, &rows, control)?;
+    Ok(outputs.into_iter().map(|(_, bytes)| Bytes::copy(&bytes)).collect())
+}
+
 /// Rows as the kernel writes them.
 fn computed_rows(
     step: &Step,
@@ -146,8 +154,7 @@ fn rearranged_rows(
 /// The engine over [`run_rows`]: every row of every step.
 #[derive(Debug, Default)]
 pub struct Reference {
-    loaded: Option<(Arc<Plan>, Arc<Model>)>,
-    tensors: BTreeMap<TensorName, Tensor>,
+    held: Held,
 }
 
 impl Reference {
@@ -163,38 +170,30 @@ impl Engine for Reference {
     }
 
     fn load(&mut self, plan: &Arc<Plan>, model: &Arc<Model>) -> Result<(), EngineError> {
-        self.loaded = Some((Arc::clone(plan), Arc::clone(model)));
-        self.tensors.clear();
+        self.held.load(plan, model);
         Ok(())
     }
 
     fn write(&mut self, tensor: Tensor) -> Result<(), EngineError> {
-        if let Some((plan, _)) = &self.loaded {
-            super::check_shape(plan, &tensor)?;
-        }
-        self.tensors.insert(tensor.name.clone(), tensor);
-        Ok(())
+        self.held.write(tensor)
     }
 
     fn run(&mut self, step: &Step, control: &Control) -> Result<StepReport, EngineError> {
         let start = Instant::now();
-        let (plan, model) = self.loaded.as_ref().expect("load comes before run");
-        let sources = Sources { plan, model, tensors: &self.tensors };
-        let rows: Vec<usize> = (0..plan.shape(step.name()).tokens()).collect();
-        for (name, bytes) in run_rows(step, sources, &rows, control)? {
-            let shape = plan.shape(&name);
-            let tensor = Tensor::new(name.clone(), shape, Bytes::copy(&bytes)).expect("kernels fill their shape");
-            self.tensors.insert(name, tensor);
-        }
+        let outputs = run_whole(step, self.held.sources(), control)?;
+        self.held.publish(step, outputs)?;
         Ok(StepReport { duration: start.elapsed() })
     }
 
     fn read(&mut self, name: &TensorName) -> Result<Tensor, EngineError> {
-        let engine = || "reference".to_owned();
-        self.tensors.get(name).cloned().ok_or_else(|| EngineError::NotHeld { engine: engine(), tensor: name.clone() })
+        self.held.read("reference", name)
     }
 
     fn release(&mut self, name: &TensorName) {
-        self.tensors.remove(name);
+        self.held.release(name);
+    }
+
+    fn keep_within(&mut self, keeper: &Arc<Keeper>) {
+        self.held.keeper = Arc::clone(keeper);
     }
 }
