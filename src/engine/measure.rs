@@ -51,6 +51,8 @@ pub struct Machine {
     pub architecture: String,
     /// Vector extensions that matter here and that it has.
     pub features: Vec<String>,
+    /// Cores that this process may use.
+    pub cores: usize,
     /// Threads that engines use.
     pub threads: usize,
 }
@@ -83,16 +85,19 @@ impl Machine {
             macro_rules! detect {
                 ($($name:tt)*) => { $(if is_x86_feature_detected!($name) { features.push($name.to_owned()); })* };
             }
-            detect!("sse4.2" "avx" "f16c" "fma" "avx2" "avx512f" "avx512bw" "avx512dq" "avx512vl" "avx512fp16");
+            detect!("sse4.2" "avx" "f16c" "fma" "avx2" "sha");
+            detect!("avx512f" "avx512bw" "avx512dq" "avx512vl" "avx512vbmi" "avx512vnni" "avx512fp16");
         }
         #[cfg(target_arch = "aarch64")]
         features.push("neon".to_owned());
-        Self { architecture: std::env::consts::ARCH.to_owned(), features, threads: rayon::current_num_threads() }
+        let architecture = std::env::consts::ARCH.to_owned();
+        let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+        Self { architecture, features, cores, threads: rayon::current_num_threads() }
     }
 }
 
-/// Runs the whole network `runs` times (at least once) on an engine. Every boundary is kept to the end of a run,
-/// everything else until its last reader has run.
+/// Runs the whole network `runs` times (at least once) on an engine, after one run to warm up that counts for the
+/// first boundary only. Every boundary is kept to the end of a run, everything else until its last reader has run.
 ///
 /// # Errors
 /// When a step fails, or the control cancels.
@@ -108,7 +113,7 @@ pub fn run(
     let last_reads = plan.last_reads();
     let mut families: Vec<Sampled> = Vec::new();
     let (mut totals, mut first_boundary, mut held) = (Vec::new(), 0.0, 0);
-    for round in 0..runs {
+    for round in 0..=runs {
         engine.load(plan, model)?;
         engine.write(features.clone())?;
         let mut spent = BTreeMap::<&str, Duration>::new();
@@ -123,14 +128,16 @@ pub fn run(
                 seen_boundary = true;
                 first_boundary = if round == 0 { total.as_secs_f64() } else { first_boundary };
             }
-            if !families.iter().any(|family| family.word == step.op.word()) {
+            if round > 0 && !families.iter().any(|family| family.word == step.op.word()) {
                 families.push(Sampled::of(engine, plan, model, step, wall, control)?);
             }
             release(engine, plan, step, &last_reads);
         }
-        totals.push(total.as_secs_f64());
-        for family in &mut families {
-            family.seconds.push(spent[family.word].as_secs_f64());
+        if round > 0 {
+            totals.push(total.as_secs_f64());
+            for family in &mut families {
+                family.seconds.push(spent[family.word].as_secs_f64());
+            }
         }
         let kept = plan.tensors.iter().filter(|(_, info)| info.role != Role::Intermediate);
         held = kept.map(|(_, info)| info.shape.bytes() as u64).sum();
@@ -218,8 +225,8 @@ impl Sampled {
     }
 }
 
-/// The middle value; the mean of the middle two of an even number.
-fn median(values: &mut [f64]) -> f64 {
+/// The middle value of at least one; the mean of the middle two of an even number.
+pub fn median(values: &mut [f64]) -> f64 {
     values.sort_by(f64::total_cmp);
     let middle = values.len() / 2;
     if values.len().is_multiple_of(2) { f64::midpoint(values[middle - 1], values[middle]) } else { values[middle] }

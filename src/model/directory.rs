@@ -129,6 +129,7 @@ pub fn write(path: &Path, model: &Model, seed: Option<u32>) -> Result<(), ModelE
     fs::create_dir_all(parent).map_err(fail)?;
     let draft = tempfile::Builder::new().prefix(".model-").tempdir_in(parent).map_err(fail)?;
     fs::create_dir_all(draft.path().join(FOLDER).join("stages")).map_err(fail)?;
+    model.complete();
     let mut offsets = BTreeMap::new();
     let stages = (0..layout::STAGES.len()).map(|stage| pack(model, stage, &mut offsets)).collect::<Vec<_>>();
     let stages: Vec<Stage> = stages

@@ -14,6 +14,7 @@ pub mod layout;
 mod manifest;
 mod parameter;
 pub(crate) mod place;
+mod record;
 pub mod synthetic;
 
 pub use fields::Problems;
@@ -24,6 +25,7 @@ pub use parameter::{Matrix, Parameter, ParameterKind};
 use crate::numerics::f16;
 use crate::tensor::Digest;
 use rayon::prelude::*;
+use record::Record;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -131,12 +133,12 @@ pub(crate) fn publish_directory(draft: tempfile::TempDir, path: &Path) -> std::i
     Ok(())
 }
 
-/// All records of one model.
+/// All records of one model. Clones share them.
 #[derive(Clone, Debug)]
 pub struct Model {
     /// Where it came from: `synthetic:1`, or a path.
     pub source: String,
-    records: BTreeMap<String, Arc<[u8]>>,
+    records: BTreeMap<String, Arc<Record>>,
 }
 
 impl Model {
@@ -145,21 +147,30 @@ impl Model {
     /// # Panics
     /// When a record is missing or has another length: readers check first.
     pub fn from_records(source: String, records: BTreeMap<String, Arc<[u8]>>) -> Self {
+        Self::of(source, records.into_iter().map(|(name, bytes)| (name, Arc::new(Record::of(bytes)))).collect())
+    }
+
+    fn of(source: String, records: BTreeMap<String, Arc<Record>>) -> Self {
         for record in layout::records() {
-            let found = records.get(&record.name).map(|bytes| bytes.len());
+            let found = records.get(&record.name).map(|record| record.len());
             assert_eq!(found, Some(record.length), "record {} was checked by its reader", record.name);
         }
         Self { source, records }
     }
 
+    /// Waits until every record is made: synthetic ones are made when they are first wanted.
+    pub fn complete(&self) {
+        self.records.par_iter().for_each(|(_, record)| record.make());
+    }
+
     /// The bytes of one record.
     pub fn record(&self, name: &str) -> Option<&[u8]> {
-        self.records.get(name).map(|bytes| &**bytes)
+        self.records.get(name).map(|record| record.bytes())
     }
 
     /// Bytes of all records.
     pub fn bytes(&self) -> u64 {
-        self.records.values().map(|bytes| bytes.len() as u64).sum()
+        self.records.values().map(|record| record.len() as u64).sum()
     }
 
     /// The bytes and contents of a parameter's region.
@@ -168,8 +179,7 @@ impl Model {
     /// When the block has no such parameter: plans only name those of [`layout`].
     pub fn region(&self, parameter: Parameter) -> (&[u8], Contents) {
         let (record, region) = layout::find(parameter).unwrap_or_else(|| panic!("no parameter {parameter}"));
-        let bytes = &self.records[&record][region.offset..region.offset + region.contents.bytes()];
-        (bytes, region.contents)
+        (&self.records[&record].bytes()[region.offset..][..region.contents.bytes()], region.contents)
     }
 
     /// An FP8 matrix in plain order: `codes[group][k][n]`, k the activation channel. NaN codes become +0.
@@ -236,7 +246,7 @@ impl Model {
     /// A digest of all records, in order: the model's identity in reports.
     pub fn digest(&self) -> Digest {
         let parts: Vec<Digest> =
-            layout::records().par_iter().map(|record| Digest::of(&self.records[&record.name])).collect();
+            layout::records().par_iter().map(|record| Digest::of(self.records[&record.name].bytes())).collect();
         crate::tensor::run_digest(parts)
     }
 

@@ -15,6 +15,7 @@ mod digests;
 mod fuzz;
 mod hardware;
 mod layering;
+mod memory;
 mod models;
 mod play;
 mod report;
