@@ -7,6 +7,7 @@
 
 pub mod control;
 pub mod cpu;
+pub mod events;
 mod held;
 pub mod measure;
 pub mod memory;

@@ -14,10 +14,22 @@ pub const SQRT_HEAD: f16 = f16::from_f32_const(5.656_854_2);
 ///
 /// The ViT's text keeps the low square in `f32` and rounds the sum once: the same value as the fused form.
 pub fn square_sum(v: &[f16; HEAD]) -> f16 {
-    let mut r: [f16; 16] = std::array::from_fn(|c| float16::fma(v[c], v[c], float16::mul(v[c + 16], v[c + 16])));
+    square_sum_seen(v, &mut |_| ())
+}
+
+/// [`square_sum`], showing every half on the way.
+pub fn square_sum_seen(v: &[f16; HEAD], seen: &mut impl FnMut(f16)) -> f16 {
+    let mut see = |half| {
+        seen(half);
+        half
+    };
+    let mut r: [f16; 16] = std::array::from_fn(|c| {
+        let high = see(float16::mul(v[c + 16], v[c + 16]));
+        see(float16::fma(v[c], v[c], high))
+    });
     for stride in [8, 4, 2, 1] {
         for c in 0..stride {
-            r[c] = float16::add(r[c], r[c + stride]);
+            r[c] = see(float16::add(r[c], r[c + stride]));
         }
     }
     r[0]
@@ -28,22 +40,37 @@ pub fn reciprocal_length(v: &[f16; HEAD]) -> f16 {
     float16::reciprocal_sqrt(square_sum(v))
 }
 
-/// A key: each channel times the reciprocal length, published.
-pub fn normalize_key(k: &[f16; HEAD]) -> [u8; HEAD] {
+/// A key before publication: each channel times the reciprocal length.
+pub fn key(k: &[f16; HEAD]) -> [f16; HEAD] {
     let n = reciprocal_length(k);
-    k.map(|x| e4m3::publish(float16::mul(x, n)))
+    k.map(|x| float16::mul(x, n))
 }
 
-/// A window block's query: a key times the head's learned scale, one more half multiply, published.
+/// A window block's query before publication: a key times the head's learned scale, one more half multiply.
+pub fn query(q: &[f16; HEAD], scale: f32) -> [f16; HEAD] {
+    let scale = f16::from_f32(scale);
+    key(q).map(|x| float16::mul(x, scale))
+}
+
+/// A ViT query before publication: three half multiplies (reciprocal length, `f16(sqrt(32))`, learned scale).
+pub fn query_vit(q: &[f16; HEAD], learned: f32) -> [f16; HEAD] {
+    let learned = f16::from_f32(learned);
+    key(q).map(|x| float16::mul(float16::mul(x, SQRT_HEAD), learned))
+}
+
+/// [`key`], published.
+pub fn normalize_key(k: &[f16; HEAD]) -> [u8; HEAD] {
+    key(k).map(e4m3::publish)
+}
+
+/// [`query`], published.
 pub fn normalize_query(q: &[f16; HEAD], scale: f32) -> [u8; HEAD] {
-    let (n, scale) = (reciprocal_length(q), f16::from_f32(scale));
-    q.map(|x| e4m3::publish(float16::mul(float16::mul(x, n), scale)))
+    query(q, scale).map(e4m3::publish)
 }
 
-/// A ViT query: three half multiplies (reciprocal length, `f16(sqrt(32))`, learned scale), published.
+/// [`query_vit`], published.
 pub fn normalize_query_vit(q: &[f16; HEAD], learned: f32) -> [u8; HEAD] {
-    let (n, learned) = (reciprocal_length(q), f16::from_f32(learned));
-    q.map(|x| e4m3::publish(float16::mul(float16::mul(float16::mul(x, n), SQRT_HEAD), learned)))
+    query_vit(q, learned).map(e4m3::publish)
 }
 
 #[cfg(test)]

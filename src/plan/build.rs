@@ -158,6 +158,7 @@ impl Builder {
             heads: c / 32,
             phase: self.next_phase(block),
             output: attended.clone(),
+            raw: None,
         };
         self.push(block, "attended", Op::WindowAttention(op));
         self.project(block, c, attended, skip)
@@ -248,7 +249,7 @@ impl Builder {
         let qkv = self.gemm(block, "qkv", ffn.clone(), ParameterKind::Qkv, (1024, 3072), split);
         let normalized = self.normalize(block, qkv.raw(), NormalizeKind::Vit);
         let attended = self.inside(block, "attended", Element::E4m3, 1024);
-        let op = GlobalAttention { input: normalized, heads: 32, output: attended.clone() };
+        let op = GlobalAttention { input: normalized, heads: 32, output: attended.clone(), raw: None };
         self.push(block, "attended", Op::GlobalAttention(op));
         let output = Output { partition: Some(256), published: Some(names::block(block)), ..Output::default() };
         let output = output.seeded(ffn, Parameter::new(block, ParameterKind::AttentionScale));
@@ -330,7 +331,7 @@ impl Builder {
 
     fn pool(&mut self, block: usize, level: usize, input: TensorName, name: TensorName, c: usize) -> TensorName {
         let output = self.declare(name, Element::E4m3, Plane::Level(level), c);
-        self.push(block, "pooled", Op::Pool(Pool { input, output: output.clone() }));
+        self.push(block, "pooled", Op::Pool(Pool { input, output: output.clone(), raw: None }));
         output
     }
 
@@ -341,7 +342,7 @@ impl Builder {
         self.push(
             block,
             "normalized",
-            Op::Normalize(Normalize { input, head_scale, heads, kind, output: output.clone() }),
+            Op::Normalize(Normalize { input, head_scale, heads, kind, output: output.clone(), raw: None }),
         );
         output
     }

@@ -1,6 +1,6 @@
 //! Global attention: a tile of queries of one head against all keys, then against all values.
 
-use super::job::{Buffer, Job};
+use super::job::{self, Buffer, Job};
 use super::simd::{self, COLUMNS, Kernel, Panel, ROWS, Simd, Tile, hadd, hmul};
 use super::softmax;
 use super::window_attention::transpose;
@@ -33,20 +33,29 @@ pub(super) fn run(op: &GlobalAttention, job: &Job<'_>) -> Result<Vec<Bytes>, Eng
 
     let tiles = tokens.div_ceil(QUERIES);
     let mut attended = vec![[[0; COLUMNS]; QUERIES]; op.heads * tiles];
-    let tasks = attended.par_iter_mut().enumerate();
-    job.each(tasks, op.products(tokens) as u64, |(i, out)| {
+    let mut quotients = vec![[[0; COLUMNS]; QUERIES]; if op.raw.is_some() { attended.len() } else { 0 }];
+    let mut rest = quotients.iter_mut();
+    let tasks: Vec<_> = attended.iter_mut().map(|out| (out, rest.next())).collect();
+    job.each(tasks.into_par_iter().enumerate(), op.products(tokens) as u64, |(i, (out, raw))| {
         let [queries, keys, values] = &parts[i / tiles];
         let queries = &queries[i % tiles * QUERIES..][..QUERIES];
-        simd::run(job.level, Head { queries, keys, values, excess: (padded > tokens).then_some(excess), out });
+        let excess = (padded > tokens).then_some(excess);
+        simd::run(job.level, Head { queries, keys, values, excess, out, raw });
     })?;
     let width = op.heads * COLUMNS;
     let mut output = Buffer::new(tokens * width);
-    job.rows(&mut output, width, 1, 0, |token, out| {
+    let mut raw = Buffer::wanted(op.raw.is_some(), tokens * width * 2);
+    let tasks = job::tiles(&mut output, &mut raw, width).into_par_iter().enumerate();
+    job.each(tasks, 0, |(token, (out, raw))| {
+        let place = |head: usize| (head * tiles + token / QUERIES, token % QUERIES);
         for (head, out) in out.as_chunks_mut().0.iter_mut().enumerate() {
-            *out = attended[head * tiles + token / QUERIES][token % QUERIES];
+            *out = attended[place(head).0][place(head).1];
+        }
+        for (head, raw) in raw.as_chunks_mut().0.iter_mut().enumerate() {
+            *raw = quotients[place(head).0][place(head).1];
         }
     })?;
-    Ok(vec![output.finish()])
+    Ok(std::iter::once(output).chain(op.raw.is_some().then_some(raw)).map(Buffer::finish).collect())
 }
 
 /// A tile of queries of one head.
@@ -57,13 +66,15 @@ struct Head<'a> {
     /// Taken off the totals, if there is padding.
     excess: Option<f32>,
     out: &'a mut [[u8; COLUMNS]; QUERIES],
+    /// The quotients before publication, where they are wanted.
+    raw: Option<&'a mut [[u16; COLUMNS]; QUERIES]>,
 }
 
 impl Kernel for Head<'_> {
     type Output = ();
 
     #[inline(always)]
-    fn call<S: Simd>(self) {
+    fn call<S: Simd>(mut self) {
         let (mut tile, mut panel) = (Tile::new(), Panel::new());
         let mut weights = vec![0_u8; QUERIES * self.keys.len()];
         let mut totals = [S::splat(0.0); QUERIES / 8];
@@ -108,6 +119,9 @@ impl Kernel for Head<'_> {
                     *x = hmul::<S>(*x, S::splat(r));
                 }
                 self.out[8 * i + j] = S::publish(v);
+                if let Some(raw) = &mut self.raw {
+                    raw[8 * i + j] = simd::to_halves32::<S>(v);
+                }
             }
         }
     }

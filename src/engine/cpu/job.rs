@@ -59,6 +59,17 @@ impl<'a> Job<'a> {
     }
 }
 
+/// Tiles of `width` codes of a published output, each with its halves before publication; none where nobody wants
+/// those.
+pub(super) fn tiles<'b>(
+    published: &'b mut Buffer,
+    raw: &'b mut Buffer,
+    width: usize,
+) -> Vec<(&'b mut [u8], &'b mut [u16])> {
+    let mut halves = bytemuck::cast_slice_mut(raw.bytes()).chunks_mut(width);
+    published.bytes().chunks_mut(width).map(|codes| (codes, halves.next().unwrap_or_default())).collect()
+}
+
 /// An output being written.
 pub(super) struct Buffer {
     words: Vec<u64>,

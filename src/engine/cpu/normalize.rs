@@ -1,12 +1,13 @@
 //! Cosine normalization, four heads (eight vectors of 32) at a time.
 
-use super::job::{Buffer, Job};
+use super::job::{self, Buffer, Job};
 use super::simd::{self, COLUMNS, Kernel, Simd, hadd, hmul};
 use crate::engine::EngineError;
 use crate::numerics::cosine::SQRT_HEAD;
 use crate::numerics::f16;
 use crate::plan::ops::{Normalize, NormalizeKind};
 use crate::tensor::Bytes;
+use rayon::prelude::*;
 
 /// q, k and v of one head.
 const HEAD: usize = 3 * COLUMNS;
@@ -18,13 +19,15 @@ pub(super) fn run(op: &Normalize, job: &Job<'_>) -> Result<Vec<Bytes>, EngineErr
     let scales: Vec<f32> = job.model.floats(op.head_scale).iter().map(|&s| f16::from_f32(s).to_f32()).collect();
     let width = op.heads * HEAD;
     let mut output = Buffer::new(input.shape.tokens() * width);
-    job.rows(&mut output, width, ROWS, 0, |first, codes| {
+    let mut raw = Buffer::wanted(op.raw.is_some(), input.shape.tokens() * width * 2);
+    let tasks = job::tiles(&mut output, &mut raw, width * ROWS).into_par_iter().enumerate();
+    job.each(tasks, 0, |(i, (codes, raw))| {
         let halves: &[u16] = bytemuck::cast_slice(input.halves());
-        let halves = halves[first * width..][..codes.len()].as_chunks().0;
-        let codes = codes.as_chunks_mut().0;
-        simd::run(job.level, Heads { kind: op.kind, halves, scales: &scales, codes });
+        let halves = halves[i * ROWS * width..][..codes.len()].as_chunks().0;
+        let (codes, raw) = (codes.as_chunks_mut().0, raw.as_chunks_mut().0);
+        simd::run(job.level, Heads { kind: op.kind, halves, scales: &scales, codes, raw });
     })?;
-    Ok(vec![output.finish()])
+    Ok(std::iter::once(output).chain(op.raw.is_some().then_some(raw)).map(Buffer::finish).collect())
 }
 
 /// All heads of some rows, back to back; the first is head 0.
@@ -33,6 +36,8 @@ struct Heads<'a> {
     halves: &'a [[u16; HEAD]],
     scales: &'a [f32],
     codes: &'a mut [[u8; HEAD]],
+    /// The halves before publication, or nothing.
+    raw: &'a mut [[u16; HEAD]],
 }
 
 impl Kernel for Heads<'_> {
@@ -61,9 +66,15 @@ impl Kernel for Heads<'_> {
                     NormalizeKind::Vit => scaled::<S>(q, SQRT_HEAD.to_f32()),
                 };
                 let [out_q, out_k, out_v] = out.as_chunks_mut::<COLUMNS>().0 else { unreachable!("three parts") };
-                *out_q = S::publish(scaled::<S>(q, scale));
-                *out_k = S::publish(scaled::<S>(k, lengths[2 * j + 1]));
+                let (q, k) = (scaled::<S>(q, scale), scaled::<S>(k, lengths[2 * j + 1]));
+                *out_q = S::publish(q);
+                *out_k = S::publish(k);
                 *out_v = S::publish(v);
+                if let Some(raw) = self.raw.get_mut(4 * i + j) {
+                    for (raw, v) in raw.as_chunks_mut().0.iter_mut().zip([q, k, v]) {
+                        *raw = simd::to_halves32::<S>(v);
+                    }
+                }
             }
         }
     }

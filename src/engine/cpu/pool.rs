@@ -1,10 +1,11 @@
 //! 2x2 average in halves, published, a row of pixels at a time.
 
-use super::job::{Buffer, Job};
+use super::job::{self, Buffer, Job};
 use super::simd::{self, COLUMNS, Kernel, Simd, hadd, halves32, hmul};
 use crate::engine::EngineError;
 use crate::plan::ops::Pool;
 use crate::tensor::Bytes;
+use rayon::prelude::*;
 
 pub(super) fn run(op: &Pool, job: &Job<'_>) -> Result<Vec<Bytes>, EngineError> {
     let input = job.tensor(&op.input);
@@ -12,13 +13,15 @@ pub(super) fn run(op: &Pool, job: &Job<'_>) -> Result<Vec<Bytes>, EngineError> {
     let below = job.plan.shape(&op.output).size;
     let halves: &[u16] = bytemuck::cast_slice(input.halves());
     let mut output = Buffer::new(below.tokens() * channels);
-    job.rows(&mut output, below.width * channels, 1, 0, |y, out| {
+    let mut raw = Buffer::wanted(op.raw.is_some(), below.tokens() * channels * 2);
+    let tasks = job::tiles(&mut output, &mut raw, below.width * channels).into_par_iter().enumerate();
+    job.each(tasks, 0, |(y, (out, raw))| {
         if 2 * y + 1 < above.height {
             let row = |y: usize| &halves[y * above.width * channels..][..above.width * channels];
-            simd::run(job.level, Row { above: [row(2 * y), row(2 * y + 1)], channels, out });
+            simd::run(job.level, Row { above: [row(2 * y), row(2 * y + 1)], channels, out, raw });
         }
     })?;
-    Ok(vec![output.finish()])
+    Ok(std::iter::once(output).chain(op.raw.is_some().then_some(raw)).map(Buffer::finish).collect())
 }
 
 /// One row of pixels below two; what has no whole block above stays 0.
@@ -26,6 +29,7 @@ struct Row<'a> {
     above: [&'a [u16]; 2],
     channels: usize,
     out: &'a mut [u8],
+    raw: &'a mut [u16],
 }
 
 impl Kernel for Row<'_> {
@@ -33,10 +37,12 @@ impl Kernel for Row<'_> {
 
     #[inline(always)]
     fn call<S: Simd>(self) {
+        let mut raw = self.raw.chunks_exact_mut(self.channels);
         let [upper, lower] = self.above.map(|row| row.chunks_exact(2 * self.channels));
         for ((upper, lower), out) in upper.zip(lower).zip(self.out.chunks_exact_mut(self.channels)) {
             let ((a, b), (c, d)) = (upper.split_at(self.channels), lower.split_at(self.channels));
             let [a, b, c, d] = [a, b, c, d].map(|x| x.as_chunks::<COLUMNS>().0);
+            let raw = raw.next().unwrap_or_default().as_chunks_mut().0;
             for (i, out) in out.as_chunks_mut().0.iter_mut().enumerate() {
                 let mut v = halves32::<S>(&a[i]);
                 let (b, c, d) = (halves32::<S>(&b[i]), halves32::<S>(&c[i]), halves32::<S>(&d[i]));
@@ -45,6 +51,9 @@ impl Kernel for Row<'_> {
                     *a = hmul::<S>(sum, S::splat(0.25));
                 }
                 *out = S::publish(v);
+                if let Some(raw) = raw.get_mut(i) {
+                    *raw = simd::to_halves32::<S>(v);
+                }
             }
         }
     }

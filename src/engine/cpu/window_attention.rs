@@ -1,10 +1,10 @@
 //! Window attention: for every window and head two small exact products around a softmax, rows in physical order.
 
-use super::job::{Buffer, Job};
+use super::job::{self, Buffer, Job};
 use super::simd::{self, COLUMNS, Kernel, Panel, ROWS, Simd, Tile};
 use super::softmax;
 use crate::engine::EngineError;
-use crate::geometry::window;
+use crate::geometry::{WindowGrid, window};
 use crate::numerics::softmax::KEYS;
 use crate::plan::ops::WindowAttention;
 use crate::tensor::Bytes;
@@ -12,6 +12,8 @@ use rayon::prelude::*;
 
 /// What one head of one window attends to: codes in physical order, zeros outside the field.
 type Codes = [[u8; COLUMNS]; KEYS];
+/// Sums of one head of one window, before publication.
+type Halves = [[u16; COLUMNS]; KEYS];
 
 pub(super) fn run(op: &WindowAttention, job: &Job<'_>) -> Result<Vec<Bytes>, EngineError> {
     let normalized = job.tensor(&op.input);
@@ -26,9 +28,12 @@ pub(super) fn run(op: &WindowAttention, job: &Job<'_>) -> Result<Vec<Bytes>, Eng
     let mut attended: Vec<Codes> = vec![[[0; COLUMNS]; KEYS]; grid.len() * op.heads];
     // A window's heads lie together; few windows are shared out head by head.
     let heads = if grid.len() >= 8 * rayon::current_num_threads() { op.heads } else { 1 };
-    let tasks = attended.par_chunks_mut(heads).enumerate();
-    job.each(tasks, op.products(size) as u64, |(i, out)| {
+    let mut sums: Vec<Halves> = vec![[[0; COLUMNS]; KEYS]; if op.raw.is_some() { attended.len() } else { 0 }];
+    let mut rest = sums.chunks_mut(heads);
+    let tasks: Vec<_> = attended.chunks_mut(heads).map(|out| (out, rest.next().unwrap_or_default())).collect();
+    job.each(tasks.into_par_iter().enumerate(), op.products(size) as u64, |(i, (out, raw))| {
         let tokens = tokens_of(i * heads / op.heads);
+        let mut raw = raw.iter_mut();
         for (head, out) in (i * heads % op.heads..).zip(out) {
             let mut parts = [[[0; COLUMNS]; KEYS]; 3];
             for (p, token) in tokens.iter().enumerate() {
@@ -39,21 +44,29 @@ pub(super) fn run(op: &WindowAttention, job: &Job<'_>) -> Result<Vec<Bytes>, Eng
                 }
             }
             let prior = &prior[head * KEYS..][..KEYS];
-            simd::run(job.level, Head { parts: &parts, prior, out });
+            simd::run(job.level, Head { parts: &parts, prior, out, raw: raw.next() });
         }
     })?;
     let width = op.heads * COLUMNS;
     let mut output = Buffer::new(size.tokens() * width);
-    job.rows(&mut output, width, size.width, 0, |first, line| {
-        for (x, out) in line.chunks_exact_mut(width).enumerate() {
-            let ((wx, wy), natural) = grid.locate(first + x);
-            let heads = &attended[(wy * grid.windows.width + wx) * op.heads..][..op.heads];
-            for (out, codes) in out.as_chunks_mut().0.iter_mut().zip(heads) {
-                *out = codes[window::physical(natural)];
-            }
-        }
+    let mut raw = Buffer::wanted(op.raw.is_some(), size.tokens() * width * 2);
+    let tasks = job::tiles(&mut output, &mut raw, size.width * width).into_par_iter().enumerate();
+    job.each(tasks, 0, |(y, (line, raw))| {
+        scatter(line, &attended, op.heads, y * size.width, &grid);
+        scatter(raw, &sums, op.heads, y * size.width, &grid);
     })?;
-    Ok(vec![output.finish()])
+    Ok(std::iter::once(output).chain(op.raw.is_some().then_some(raw)).map(Buffer::finish).collect())
+}
+
+/// Windows to rows: the tokens of one line, their heads side by side.
+fn scatter<T: Copy>(line: &mut [T], windows: &[[[T; COLUMNS]; KEYS]], heads: usize, first: usize, grid: &WindowGrid) {
+    for (x, out) in line.chunks_exact_mut(heads * COLUMNS).enumerate() {
+        let ((wx, wy), natural) = grid.locate(first + x);
+        let windows = &windows[(wy * grid.windows.width + wx) * heads..][..heads];
+        for (out, values) in out.as_chunks_mut().0.iter_mut().zip(windows) {
+            *out = values[window::physical(natural)];
+        }
+    }
 }
 
 /// One head of one window.
@@ -62,6 +75,8 @@ struct Head<'a> {
     parts: &'a [Codes; 3],
     prior: &'a [[u16; KEYS]],
     out: &'a mut Codes,
+    /// The sums before publication, where they are wanted.
+    raw: Option<&'a mut Halves>,
 }
 
 impl Kernel for Head<'_> {
@@ -97,6 +112,9 @@ impl Kernel for Head<'_> {
         }
         for (out, sums) in self.out.iter_mut().zip(&tile.sums) {
             *out = S::publish(simd::halves32::<S>(sums));
+        }
+        if let Some(raw) = self.raw {
+            *raw = *tile.sums.first_chunk().expect("a tile holds a window's queries");
         }
     }
 }

@@ -76,6 +76,11 @@ pub(crate) fn publish(sum: f16, activation: Activation) -> u8 {
     }
 }
 
+/// A product's activated half under rules.
+pub(crate) fn activated(sum: f16, rules: &Rules) -> f16 {
+    if rules.is_exact() { silu::silu(sum) } else { rules::activate(sum, rules).0 }
+}
+
 /// [`publish`] under rules.
 fn publish_under(sum: Sum, activation: Activation, rules: &Rules) -> u8 {
     if rules.is_exact() {

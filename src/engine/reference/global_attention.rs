@@ -2,7 +2,7 @@
 
 use super::rules::{self, Epilogue, Half, Operands};
 use super::window_attention::{channels, score};
-use super::{Kernel, Sources};
+use super::{Kernel, Sources, with_raw};
 use crate::numerics::cosine::HEAD;
 use crate::numerics::rules::{Divide, Padding, WeightRule};
 use crate::numerics::softmax::{self, KEYS};
@@ -23,6 +23,8 @@ pub struct Query {
     pub weights: Vec<u8>,
     /// The weighted values before the division.
     pub raw: [f16; HEAD],
+    /// Divided, before publication.
+    pub quotients: [f16; HEAD],
     /// The published result.
     pub attended: [u8; HEAD],
 }
@@ -73,8 +75,8 @@ pub fn attend(query: &[u8; HEAD], keys: &Keys, rules: &Rules) -> Query {
         fdpa::dot_fp8(&weights, &column, f16::ZERO)
     });
     let reciprocal = float16::reciprocal(total);
-    let attended = raw.map(|x| e4m3::publish(float16::mul(x, reciprocal)));
-    Query { scores, exponentials, totals, weights, raw, attended }
+    let quotients = raw.map(|x| float16::mul(x, reciprocal));
+    Query { scores, exponentials, totals, weights, raw, quotients, attended: quotients.map(e4m3::publish) }
 }
 
 /// [`attend`] under changed rules; with exact ones it gives the same, which a test checks.
@@ -121,28 +123,32 @@ fn attend_under(query: &[u8; HEAD], keys: &Keys, rules: &Rules) -> Query {
         };
         rules::dot(operands, 0.0, &rules.weigh)
     });
-    let attended = raw.map(|sum| {
+    let quotients = raw.map(|sum| {
         let wide = match (normalized, rules.divide) {
             (true, _) => sum.carried as f32,
             (false, Divide::Reciprocal) => sum.carried as f32 * reciprocal,
             (false, Divide::Division) => sum.carried as f32 / total,
         };
-        rules::publish(f16::from_f32(half.round(wide)), f64::from(wide), Epilogue::Plain, rules)
+        (f16::from_f32(half.round(wide)), f64::from(wide))
     });
-    Query { scores, exponentials, totals, weights, raw: raw.map(rules::Sum::half), attended }
+    let attended = quotients.map(|(half, wide)| rules::publish(half, wide, Epilogue::Plain, rules));
+    let (raw, quotients) = (raw.map(rules::Sum::half), quotients.map(|(half, _)| half));
+    Query { scores, exponentials, totals, weights, raw, quotients, attended }
 }
 
 pub(super) fn kernel<'a>(op: &'a GlobalAttention, rules: &'a Rules, sources: Sources<'a>) -> Kernel<'a> {
     let normalized = sources.tensor(&op.input);
     let heads: Vec<Keys> = (0..op.heads).map(|head| Keys::gather(normalized, head)).collect();
     Box::new(move |rows| {
-        let mut out = Vec::new();
+        let (mut out, mut raw) = (Vec::new(), Vec::new());
         for &row in rows {
             for (head, keys) in heads.iter().enumerate() {
-                out.extend(attend(&channels(normalized, row, head, 0), keys, rules).attended);
+                let found = attend(&channels(normalized, row, head, 0), keys, rules);
+                out.extend(found.attended);
+                raw.extend(found.quotients.iter().flat_map(|&half| rules::raw_bytes(half, rules)));
             }
         }
-        vec![out]
+        with_raw(out, raw, op.raw.is_some())
     })
 }
 

@@ -9,7 +9,7 @@
 //! * All rules of [`Rules`](crate::numerics::Rules) are interpreted here, by the functions of `rules`; other engines send changed rules here.
 
 mod convert;
-mod gemm;
+pub(crate) mod gemm;
 mod gemm_half;
 pub mod global_attention;
 mod merge;
@@ -19,6 +19,7 @@ mod pool;
 mod rules;
 pub mod window_attention;
 
+pub(crate) use gemm::activated;
 pub(crate) use needs::rows_needed;
 
 use super::held::Held;
@@ -56,6 +57,11 @@ impl<'a> Sources<'a> {
 /// Computes rows of one op: for each output of [`Op::outputs`], in that order, the bytes of the rows asked for,
 /// in the order asked for.
 pub(crate) type Kernel<'a> = Box<dyn Fn(&[usize]) -> Vec<Vec<u8>> + Sync + 'a>;
+
+/// A published output, with the halves behind it where they are wanted.
+fn with_raw(published: Vec<u8>, raw: Vec<u8>, wanted: bool) -> Vec<Vec<u8>> {
+    if wanted { vec![published, raw] } else { vec![published] }
+}
 
 /// Binds a step to its sources: unpacks its weights once and returns the function from rows to bytes.
 pub(crate) fn kernel<'a>(step: &'a Step, sources: Sources<'a>) -> Kernel<'a> {

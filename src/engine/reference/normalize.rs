@@ -1,7 +1,7 @@
 //! Cosine normalization, head by head.
 
 use super::rules::{self, Epilogue, Half};
-use super::{Kernel, Sources};
+use super::{Kernel, Sources, with_raw};
 use crate::numerics::cosine::{self, HEAD};
 use crate::numerics::rules::{Length, ScaleRule, Squares};
 use crate::numerics::{Rules, e4m3, f16};
@@ -11,7 +11,7 @@ pub(super) fn kernel<'a>(op: &'a Normalize, rules: &'a Rules, sources: Sources<'
     let input = sources.tensor(&op.input);
     let scales = sources.model.floats(op.head_scale);
     Box::new(move |rows| {
-        let mut out = Vec::new();
+        let (mut out, mut raw) = (Vec::new(), Vec::new());
         for &row in rows {
             for (head, &scale) in scales.iter().enumerate() {
                 let part = |i: usize| -> [f16; HEAD] {
@@ -19,20 +19,25 @@ pub(super) fn kernel<'a>(op: &'a Normalize, rules: &'a Rules, sources: Sources<'
                 };
                 let (q, k, v) = (part(0), part(1), part(2));
                 if rules.is_exact() {
-                    out.extend(match op.kind {
-                        NormalizeKind::Window => cosine::normalize_query(&q, scale),
-                        NormalizeKind::Vit => cosine::normalize_query_vit(&q, scale),
-                    });
-                    out.extend(cosine::normalize_key(&k));
-                    out.extend(v.map(e4m3::publish));
+                    let query = match op.kind {
+                        NormalizeKind::Window => cosine::query(&q, scale),
+                        NormalizeKind::Vit => cosine::query_vit(&q, scale),
+                    };
+                    for half in [query, cosine::key(&k), v].into_iter().flatten() {
+                        out.push(e4m3::publish(half));
+                        raw.extend(half.to_le_bytes());
+                    }
                 } else {
-                    out.extend(scaled(&q, query_factors(op.kind, scale, rules), rules));
-                    out.extend(scaled(&k, key_factors(scale, rules), rules));
-                    out.extend(v.map(|x| rules::publish(x, x.to_f64(), Epilogue::Plain, rules)));
+                    let query = scaled(&q, query_factors(op.kind, scale, rules), rules);
+                    let key = scaled(&k, key_factors(scale, rules), rules);
+                    for (half, wide) in [query, key, v.map(|x| (x, x.to_f64()))].into_iter().flatten() {
+                        out.push(rules::publish(half, wide, Epilogue::Plain, rules));
+                        raw.extend(rules::raw_bytes(half, rules));
+                    }
                 }
             }
         }
-        vec![out]
+        with_raw(out, raw, op.raw.is_some())
     })
 }
 
@@ -53,8 +58,8 @@ fn key_factors(scale: f32, rules: &Rules) -> Vec<f32> {
     if rules.scale == ScaleRule::OnKeys { vec![f16::from_f32(scale).to_f32()] } else { Vec::new() }
 }
 
-/// Reciprocal length, factors, publication: a key or query under rules.
-fn scaled(v: &[f16; HEAD], factors: Vec<f32>, rules: &Rules) -> [u8; HEAD] {
+/// Reciprocal length, factors: a key or query under rules, and before its last rounding.
+fn scaled(v: &[f16; HEAD], factors: Vec<f32>, rules: &Rules) -> [(f16, f64); HEAD] {
     let half = Half::new(rules);
     let length = reciprocal_length(&v.map(f16::to_f32), rules);
     let mut all = vec![length];
@@ -70,7 +75,7 @@ fn scaled(v: &[f16; HEAD], factors: Vec<f32>, rules: &Rules) -> [u8; HEAD] {
     v.map(|x| {
         let before = all.iter().fold(x.to_f32(), |x, &factor| half.mul(x, factor));
         let wide = before * last;
-        rules::publish(f16::from_f32(half.round(wide)), f64::from(wide), Epilogue::Plain, rules)
+        (f16::from_f32(half.round(wide)), f64::from(wide))
     })
 }
 
@@ -113,11 +118,13 @@ mod tests {
                 let bits = (seed.wrapping_mul(2_654_435_761) ^ (c as u32).wrapping_mul(40_503)).wrapping_mul(97);
                 f16::from_f32(((bits >> 8) as f32 / 8_388_608.0 - 1.0) * (1.0 + seed as f32 / 100.0))
             });
-            assert_eq!(scaled(&v, key_factors(3.1, &rules), &rules), cosine::normalize_key(&v), "key {seed}");
+            let halves = |v, factors| scaled(v, factors, &rules).map(|(half, _)| half.to_bits());
+            let exact = |halves: [f16; HEAD]| halves.map(f16::to_bits);
+            assert_eq!(halves(&v, key_factors(3.1, &rules)), exact(cosine::key(&v)), "key {seed}");
             let window = query_factors(NormalizeKind::Window, 3.1, &rules);
-            assert_eq!(scaled(&v, window, &rules), cosine::normalize_query(&v, 3.1), "query {seed}");
+            assert_eq!(halves(&v, window), exact(cosine::query(&v, 3.1)), "query {seed}");
             let vit = query_factors(NormalizeKind::Vit, 0.31, &rules);
-            assert_eq!(scaled(&v, vit, &rules), cosine::normalize_query_vit(&v, 0.31), "vit {seed}");
+            assert_eq!(halves(&v, vit), exact(cosine::query_vit(&v, 0.31)), "vit {seed}");
         }
     }
 }

@@ -1,7 +1,7 @@
 //! 2x2 average in halves, published.
 
 use super::rules::{self, Epilogue, Half};
-use super::{Kernel, Sources};
+use super::{Kernel, Sources, with_raw};
 use crate::numerics::rules::PoolRule;
 use crate::numerics::{Rules, f16, float16};
 use crate::plan::ops::Pool;
@@ -16,21 +16,24 @@ pub(super) fn kernel<'a>(op: &'a Pool, rules: &'a Rules, sources: Sources<'a>) -
     let (above, channels) = (input.shape.size, input.shape.channels);
     let below = sources.plan.shape(&op.output).size;
     Box::new(move |rows| {
-        let mut out = Vec::new();
+        let (mut out, mut raw) = (Vec::new(), Vec::new());
         for &row in rows {
             let (x, y) = (2 * (row % below.width), 2 * (row / below.width));
             if x + 1 >= above.width || y + 1 >= above.height {
                 out.extend(std::iter::repeat_n(0, channels));
+                raw.extend(std::iter::repeat_n(0, 2 * channels));
                 continue;
             }
             let at = |x: usize, y: usize, c: usize| rules::read(input, y * above.width + x, c, rules.reads);
-            out.extend((0..channels).map(|c| {
+            for c in 0..channels {
                 let block = [at(x, y, c), at(x + 1, y, c), at(x, y + 1, c), at(x + 1, y + 1, c)];
                 let wide = pooled(block, rules);
-                rules::publish(f16::from_f32(wide), f64::from(wide), Epilogue::Plain, rules)
-            }));
+                let mean = f16::from_f32(wide);
+                raw.extend(rules::raw_bytes(mean, rules));
+                out.push(rules::publish(mean, f64::from(wide), Epilogue::Plain, rules));
+            }
         }
-        vec![out]
+        with_raw(out, raw, op.raw.is_some())
     })
 }
 

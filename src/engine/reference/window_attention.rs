@@ -3,7 +3,7 @@
 //! Keys and values are in physical order; tokens outside the field are zero vectors that still weigh in.
 
 use super::rules::{self, Epilogue, Half, Operands};
-use super::{Kernel, Sources};
+use super::{Kernel, Sources, with_raw};
 use crate::geometry::{WindowGrid, window};
 use crate::numerics::cosine::HEAD;
 use crate::numerics::rules::{Carry, Divide, Outside, PriorRule, ScoreRule, ValueOrder, WeightRule};
@@ -139,7 +139,7 @@ pub(super) fn kernel<'a>(op: &'a WindowAttention, rules: &'a Rules, sources: Sou
     let prior = rules::prior(sources.model, op.prior, rules.prior);
     let grid = rules::window_grid(op, normalized.shape.size, rules);
     Box::new(move |rows| {
-        let mut out = Vec::new();
+        let (mut out, mut raw) = (Vec::new(), Vec::new());
         // Rows of one tile often share their window: its keys are gathered once.
         let mut gathered: Option<((usize, usize), Vec<Keys>)> = None;
         for &row in rows {
@@ -150,11 +150,13 @@ pub(super) fn kernel<'a>(op: &'a WindowAttention, rules: &'a Rules, sources: Sou
             };
             for (head, keys) in keys.iter().enumerate() {
                 let query = channels(normalized, row, head, 0);
-                out.extend(attend(&query, keys, &prior(head, n), rules).attended);
+                let found = attend(&query, keys, &prior(head, n), rules);
+                out.extend(found.attended);
+                raw.extend(found.raw.iter().flat_map(|&half| rules::raw_bytes(half, rules)));
             }
             gathered = Some((window, keys));
         }
-        vec![out]
+        with_raw(out, raw, op.raw.is_some())
     })
 }
 

@@ -191,23 +191,23 @@ pub fn all(size: Size) -> Vec<Case> {
     for (block, kind, heads) in [(5, NormalizeKind::Window, 2), (31, NormalizeKind::Vit, 32)] {
         let size = if heads > 2 { row } else { size };
         let (input, head_scale) = ("x".into(), Parameter::new(block, P::HeadScale));
-        let op = Normalize { input, head_scale, heads, kind, output: "normalized".into() };
+        let op = Normalize { input, head_scale, heads, kind, output: "normalized".into(), raw: None };
         let shape = |element| Shape::new(element, size, 96 * heads);
         b.add(Op::Normalize(op), &[("x", shape(half))], &[("normalized", shape(e4m3))]);
     }
     for phase in (0..4).map(Phase) {
         let prior = Parameter::new(5, P::Prior);
-        let op = WindowAttention { input: "x".into(), prior, heads: 2, phase, output: "attended".into() };
+        let op = WindowAttention { input: "x".into(), prior, heads: 2, phase, output: "attended".into(), raw: None };
         b.add(Op::WindowAttention(op), &[("x", shape(e4m3, 192))], &[("attended", shape(e4m3, 64))]);
     }
     for size in [size, Size::new(16, 8)] {
-        let op = GlobalAttention { input: "x".into(), heads: 2, output: "attended".into() };
+        let op = GlobalAttention { input: "x".into(), heads: 2, output: "attended".into(), raw: None };
         let shape = |channels| Shape::new(e4m3, size, channels);
         b.add(Op::GlobalAttention(op), &[("x", shape(192))], &[("attended", shape(64))]);
     }
     // The plane below is rounded up: its last row and column leave the plane above.
     let below = size.map(|side| side.div_ceil(2).next_multiple_of(4));
-    let pool = Pool { input: "x".into(), output: "pooled".into() };
+    let pool = Pool { input: "x".into(), output: "pooled".into(), raw: None };
     b.add(Op::Pool(pool), &[("x", shape(half, 32))], &[("pooled", Shape::new(e4m3, below, 32))]);
     for (block, kind, low, low_scale) in
         [(39, P::TransitionScale, half, None), (70, P::AdapterScale, e4m3, Some(Parameter::new(70, P::InputScale)))]

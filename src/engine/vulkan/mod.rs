@@ -257,6 +257,14 @@ impl Vulkan {
             );
             return Err(EngineError::Device { engine, message });
         }
+        if let Some(halves) = step.op.unpublished() {
+            let message = format!(
+                "step \"{}\" is asked for \"{halves}\", its halves before publication, which the device's kernel does not \
+                 write; run it with the reference or cpu engine",
+                step.name()
+            );
+            return Err(EngineError::Device { engine, message });
+        }
         match step
             .op
             .inputs()

@@ -13,6 +13,8 @@ pub struct GlobalAttention {
     pub heads: usize,
     /// E4M3 `[tokens][32 * heads]`.
     pub output: TensorName,
+    /// f16, the halves before publication; the network itself never reads them, only [events](crate::engine::events).
+    pub raw: Option<TensorName>,
 }
 
 impl GlobalAttention {

@@ -80,11 +80,23 @@ impl Op {
             Self::Convert(op) => vec![&op.output],
             Self::Gemm(op) => op.published.iter().chain(&op.raw).collect(),
             Self::GemmHalf(op) => op.published.iter().chain(&op.raw).chain(&op.single).collect(),
-            Self::Normalize(op) => vec![&op.output],
-            Self::WindowAttention(op) => vec![&op.output],
-            Self::GlobalAttention(op) => vec![&op.output],
-            Self::Pool(op) => vec![&op.output],
+            Self::Normalize(op) => std::iter::once(&op.output).chain(&op.raw).collect(),
+            Self::WindowAttention(op) => std::iter::once(&op.output).chain(&op.raw).collect(),
+            Self::GlobalAttention(op) => std::iter::once(&op.output).chain(&op.raw).collect(),
+            Self::Pool(op) => std::iter::once(&op.output).chain(&op.raw).collect(),
             Self::Merge(op) => op.published.iter().chain(&op.raw).collect(),
+        }
+    }
+
+    /// The halves before publication of an op that the network itself never asks for them; engines on devices do
+    /// not write these.
+    pub fn unpublished(&self) -> Option<&TensorName> {
+        match self {
+            Self::Normalize(op) => op.raw.as_ref(),
+            Self::WindowAttention(op) => op.raw.as_ref(),
+            Self::GlobalAttention(op) => op.raw.as_ref(),
+            Self::Pool(op) => op.raw.as_ref(),
+            Self::Convert(_) | Self::Gemm(_) | Self::GemmHalf(_) | Self::Merge(_) => None,
         }
     }
 

@@ -17,6 +17,8 @@ pub struct Normalize {
     pub kind: NormalizeKind,
     /// E4M3, same extent.
     pub output: TensorName,
+    /// f16, the halves before publication; the network itself never reads them, only [events](crate::engine::events).
+    pub raw: Option<TensorName>,
 }
 
 /// How queries are scaled.

@@ -10,4 +10,6 @@ pub struct Pool {
     pub input: TensorName,
     /// E4M3 on the plane below.
     pub output: TensorName,
+    /// f16, the halves before publication; the network itself never reads them, only [events](crate::engine::events).
+    pub raw: Option<TensorName>,
 }

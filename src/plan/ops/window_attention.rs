@@ -18,6 +18,8 @@ pub struct WindowAttention {
     pub phase: Phase,
     /// E4M3 `[tokens][32 * heads]`.
     pub output: TensorName,
+    /// f16, the halves before publication; the network itself never reads them, only [events](crate::engine::events).
+    pub raw: Option<TensorName>,
 }
 
 impl WindowAttention {
