@@ -37,10 +37,18 @@ pub(super) struct Arguments {
     /// Write the result as JSON; `-` for standard output.
     #[arg(long, value_name = "FILE|-")]
     json: Option<String>,
+    /// Measure the window instead: own work per frame, gaps, first frame, waits for pictures.
+    #[cfg(feature = "app")]
+    #[arg(long, conflicts_with_all = ["engine", "runs", "size"])]
+    ui: bool,
 }
 
 pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     let start = Instant::now();
+    #[cfg(feature = "app")]
+    if arguments.ui {
+        return super::bench_ui::run(arguments.json.as_deref());
+    }
     if let Some(file) = arguments.json.as_deref().filter(|file| *file != "-") {
         output::check_writable(Path::new(file))?;
     }

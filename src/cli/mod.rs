@@ -12,6 +12,8 @@
 pub mod app;
 mod attention;
 mod bench;
+#[cfg(feature = "app")]
+mod bench_ui;
 mod causes;
 mod demo;
 pub mod devices;

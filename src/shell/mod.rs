@@ -11,6 +11,7 @@
 //! * Idle means no repaint: a frame is drawn for input, for an animation, or because a worker woke the shell.
 //! * `unsafe` lives in [`raw`] alone.
 
+pub mod bench;
 mod desk;
 pub mod dialogs;
 pub mod eframe;
@@ -45,6 +46,12 @@ pub enum ShellError {
         call: &'static str,
         /// What it returned.
         result: ash::vk::Result,
+    },
+    /// The window closed, and its session is lost.
+    #[error("the session could not be saved: {message}")]
+    Save {
+        /// Why, with the path.
+        message: String,
     },
     /// The validation layer had something to say.
     #[error("the validation layer reports:\n{0}")]

@@ -54,6 +54,8 @@ pub struct Offscreen {
     start: Instant,
     /// Textures that the next picture needs.
     textures: egui::TexturesDelta,
+    /// When the next frame is wanted, seen from the last one.
+    due: Duration,
 }
 
 impl Drop for Offscreen {
@@ -86,7 +88,13 @@ impl Offscreen {
             screen,
             start: Instant::now(),
             textures: egui::TexturesDelta::default(),
+            due: Duration::ZERO,
         })
+    }
+
+    /// When the last frame wants the next one by itself; [`Duration::MAX`] when only input or a worker does.
+    pub fn due(&self) -> Duration {
+        self.due
     }
 
     /// The egui context.
@@ -116,6 +124,8 @@ impl Offscreen {
         let desk = &mut self.desk;
         let output = self.ctx.run_ui(input, |ui| desk.draw(ui));
         let layout = begin.elapsed();
+        let root = output.viewport_output.get(&self.ctx.viewport_id());
+        self.due = root.map_or(Duration::MAX, |viewport| viewport.repaint_delay);
         self.textures.append(output.textures_delta);
         if self.target.is_none() {
             self.textures.clear();
