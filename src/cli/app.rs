@@ -1,7 +1,7 @@
 //! `blockscope`: opens the window.
 
 use crate::geometry::Size;
-use crate::session::{Session, Sources, Waker, store};
+use crate::session::{Place, Session, Severity, Sources, Waker, store};
 use crate::shell::{self, ShellError};
 use std::path::PathBuf;
 
@@ -82,17 +82,24 @@ impl Args {
 /// # Errors
 /// When no window can be opened.
 pub fn run(args: Args) -> Result<(), ShellError> {
-    let file = args.session.clone().or_else(store::default_path).filter(|_| !args.fresh);
+    let wanted = args.session.clone().or_else(store::default_path).filter(|_| !args.fresh);
+    // Held until the window is closed.
+    let claim = wanted.as_deref().map(store::claim);
+    let (file, start) = (claim.as_ref().map(|c| c.path.clone()), claim.as_ref().map(|c| c.start.clone()));
+    let other = file.clone().filter(|file| wanted.as_ref() != Some(file));
     let shell = args.shell;
-    let from = file.clone();
     let make = move |waker: Waker| {
-        let mut session = if let Some(file) = from {
-            Session::restore(&file, waker, |sources| args.apply(sources))
+        let mut session = if let Some(start) = start {
+            Session::restore(&start, waker, |sources| args.apply(sources))
         } else {
             let mut sources = Sources::first_start();
             args.apply(&mut sources);
             Session::new(sources, waker)
         };
+        if let Some(other) = other {
+            let text = format!("another window keeps the session; this one is kept in {}", other.display());
+            session.say(Severity::Info, Place::Window, text);
+        }
         if let Some(path) = args.path {
             session.apply(crate::session::Command::Open(path));
         }

@@ -1,5 +1,6 @@
 //! One frame of any shell: poll, draw, apply.
 
+use super::ShellError;
 use super::dialogs::{Dialogs, Native};
 use crate::session::{Command, Effect, Place, Session, Severity};
 use crate::ui;
@@ -64,8 +65,14 @@ impl Desk {
             ctx.request_repaint_after(Duration::from_millis(200));
         }
         self.perform(&ctx);
-        if self.dirty && self.saved.elapsed() > SAVE_EVERY {
-            self.save();
+        if self.dirty && self.file.is_some() {
+            let left = SAVE_EVERY.saturating_sub(self.saved.elapsed());
+            if left.is_zero() {
+                // A failure is among the messages now.
+                self.save().unwrap_or_default();
+            } else {
+                ctx.request_repaint_after(left);
+            }
         }
     }
 
@@ -93,13 +100,41 @@ impl Desk {
         self.closing
     }
 
-    /// Saves the session; a failure becomes a message.
-    pub fn save(&mut self) {
+    /// Saves the session; a failure becomes a message, and is handed back for a shell that shows no more messages.
+    ///
+    /// # Errors
+    /// When the file cannot be written; the old one is then untouched.
+    pub fn save(&mut self) -> Result<(), ShellError> {
         (self.saved, self.dirty) = (Instant::now(), false);
-        let Some(file) = &self.file else { return };
-        if let Err(error) = self.session.save(file) {
-            let text = format!("cannot save the session: {error}; path {}", file.display());
+        let Some(file) = &self.file else { return Ok(()) };
+        let outcome = self.session.save(file);
+        outcome.map_err(|error| {
+            let message = format!("{error}; path {}", file.display());
+            let text = format!("cannot save the session: {message}");
             self.session.say(Severity::Warning, Place::Window, text);
-        }
+            ShellError::Save { message }
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::session::{Sources, Waker};
+
+    #[test]
+    fn a_session_that_cannot_be_saved_is_told_and_the_old_file_stays() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("session.json");
+        let session = || Session::new(Sources::default(), Waker::default());
+        Desk::new(session(), Some(file.clone())).save().unwrap();
+        let before = std::fs::read(&file).unwrap();
+        // A file where a folder should be: nothing can be written below it, like on a full disk.
+        let mut desk = Desk::new(session(), Some(file.join("session.json")));
+        let error = desk.save().unwrap_err().to_string();
+        assert!(error.contains("could not be saved"), "{error}");
+        let said = &desk.session.messages()[0].text;
+        assert!(said.contains("cannot save the session"), "{said}");
+        assert_eq!(std::fs::read(&file).unwrap(), before, "untouched");
     }
 }

@@ -4,6 +4,7 @@ use super::raw::{Surface, extensions};
 use super::{Desk, ShellError, title};
 use crate::engine::vulkan::raw::{Device, DeviceOptions, Instance, InstanceOptions};
 use crate::session::{Session, Waker};
+use egui_winit::accesskit_winit;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -13,8 +14,19 @@ use winit::event_loop::{ActiveEventLoop, ControlFlow, EventLoop, EventLoopProxy}
 use winit::window::{Window, WindowId};
 
 /// What wakes the loop from outside.
-#[derive(Clone, Copy, Debug)]
-struct Wake;
+#[derive(Debug)]
+enum Wake {
+    /// A worker has finished something, or egui wants a frame.
+    Frame,
+    /// What a screen reader asks.
+    Access(accesskit_winit::Event),
+}
+
+impl From<accesskit_winit::Event> for Wake {
+    fn from(event: accesskit_winit::Event) -> Self {
+        Self::Access(event)
+    }
+}
 
 /// Opens the window and returns when it is closed. `make` builds the session from its waker.
 ///
@@ -64,7 +76,9 @@ impl App {
         let Some(make) = self.make.take() else { return Ok(()) };
         let attributes = Window::default_attributes()
             .with_title("Blockscope")
-            .with_inner_size(winit::dpi::LogicalSize::new(1600.0, 900.0));
+            .with_inner_size(winit::dpi::LogicalSize::new(1600.0, 900.0))
+            // A screen reader must know the window before it is seen.
+            .with_visible(false);
         let refused = |error: winit::error::OsError| ShellError::Window { message: error.to_string() };
         let window = Arc::new(event_loop.create_window(attributes).map_err(refused)?);
         let options = InstanceOptions { extensions: extensions(&window)?, ..InstanceOptions::from_environment() };
@@ -75,11 +89,14 @@ impl App {
         let ctx = egui::Context::default();
         crate::ui::install(&ctx);
         let proxy = self.proxy.clone();
-        ctx.set_request_repaint_callback(move |_| proxy.send_event(Wake).unwrap_or_default());
+        ctx.set_request_repaint_callback(move |_| proxy.send_event(Wake::Frame).unwrap_or_default());
         let waker = ctx.clone();
         let session = make(Waker::new(move || waker.request_repaint()));
         let viewport = ctx.viewport_id();
-        let state = egui_winit::State::new(ctx, viewport, &window, Some(window.scale_factor() as f32), None, None);
+        let scale = Some(window.scale_factor() as f32);
+        let mut state = egui_winit::State::new(ctx, viewport, &window, scale, None, None);
+        state.init_accesskit(event_loop, &window, self.proxy.clone());
+        window.set_visible(true);
         let desk = Desk::new(session, self.file.clone());
         let textures = egui::TexturesDelta::default();
         self.open = Some(Open { desk, state, surface, window, instance, title: String::new(), textures });
@@ -92,8 +109,8 @@ impl App {
     }
 
     fn close(&mut self, event_loop: &ActiveEventLoop) {
-        if let Some(open) = &mut self.open {
-            open.desk.save();
+        if let Some(Err(error)) = self.open.as_mut().map(|open| open.desk.save()) {
+            self.failed.get_or_insert(error);
         }
         self.open = None;
         event_loop.exit();
@@ -151,10 +168,19 @@ impl ApplicationHandler<Wake> for App {
         }
     }
 
-    fn user_event(&mut self, _event_loop: &ActiveEventLoop, _wake: Wake) {
-        if let Some(open) = &self.open {
-            open.window.request_redraw();
+    fn user_event(&mut self, _event_loop: &ActiveEventLoop, wake: Wake) {
+        let Some(open) = &mut self.open else { return };
+        if let Wake::Access(event) = wake {
+            let ctx = open.state.egui_ctx().clone();
+            match event.window_event {
+                accesskit_winit::WindowEvent::InitialTreeRequested => ctx.enable_accesskit(),
+                accesskit_winit::WindowEvent::ActionRequested(request) => {
+                    open.state.on_accesskit_action_request(request);
+                }
+                accesskit_winit::WindowEvent::AccessibilityDeactivated => ctx.disable_accesskit(),
+            }
         }
+        open.window.request_redraw();
     }
 
     fn new_events(&mut self, _event_loop: &ActiveEventLoop, _cause: StartCause) {

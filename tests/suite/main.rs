@@ -23,3 +23,5 @@ mod shaders;
 #[cfg(feature = "app")]
 mod ui;
 mod vulkan;
+#[cfg(all(feature = "app", unix))]
+mod window;
