@@ -1,8 +1,9 @@
 //! What panels will show, asked of the desk: at most one of a kind in flight, and the newest wish after it.
 
+use super::attention::AttentionOrder;
 use super::paint::{Order, Style};
 use super::work::desk::{Answer, Job};
-use super::{Session, Side, Tab, WhatIf, look};
+use super::{Mode, Session, Side, Tab, WhatIf, look};
 use crate::tensor::Tensor;
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -11,14 +12,16 @@ use std::sync::Arc;
 #[derive(Debug, Default)]
 pub(super) struct Asked {
     canvas: Option<CanvasKey>,
+    /// Tensors, mask, step and its events that the marks were asked for.
+    marks: Option<([usize; 3], usize, usize, usize)>,
     thumbnails: Option<usize>,
     attention: Option<AttentionKey>,
     statistics: Option<[usize; 2]>,
     trace: Option<([usize; 2], usize, usize)>,
 }
 
-type CanvasKey = ([usize; 3], Style);
-type AttentionKey = ([usize; 2], (usize, usize), usize, usize, BTreeSet<WhatIf>);
+type CanvasKey = ([usize; 3], Style, usize);
+type AttentionKey = ([usize; 2], usize, (usize, usize), usize, usize, BTreeSet<WhatIf>);
 
 /// A tensor's identity: where its bytes lie.
 fn identity(tensor: Option<&Tensor>) -> usize {
@@ -37,9 +40,20 @@ impl Session {
                     self.canvas.reference.answer(painted.reference.map_or_else(missing, Ok));
                     self.canvas.difference.answer(painted.difference.map_or_else(missing, Ok));
                     self.canvas.input.answer(painted.input.map_or_else(missing, Ok));
-                    self.canvas.marks.answer(Ok(painted.marks));
+                    if let Some(marks) = painted.marks {
+                        self.canvas.marks.answer(Ok(marks));
+                    }
+                    self.canvas.output = painted.output;
                 }
-                Answer::Canvas(Err(reason)) => self.canvas.subject.answer(Err(reason)),
+                Answer::Canvas(Err(reason)) => {
+                    self.asked.marks = None;
+                    let canvas = &mut self.canvas;
+                    for picture in
+                        [&mut canvas.subject, &mut canvas.reference, &mut canvas.difference, &mut canvas.input]
+                    {
+                        picture.answer(Err(reason.clone()));
+                    }
+                }
                 Answer::Thumbnails(answer) => self.thumbnails.answer(answer),
                 Answer::Attention(answer) => self.attention.answer(answer),
                 Answer::Statistics(answer) => self.statistics.answer(answer),
@@ -79,9 +93,12 @@ impl Session {
             log: self.view.log,
             difference: self.view.difference,
             valid: self.plan.geometry.valid,
+            with_difference: self.view.mode == Mode::Difference,
         };
         let ids = [identity(subject.as_ref()), identity(reference.as_ref()), identity(features.as_ref())];
-        let key = (ids, style);
+        let mask = self.diagnosis.shown().and_then(|found| found.mask_of(&self.selection.tensor)).cloned();
+        let mask_id = mask.as_ref().map_or(0, |mask| Arc::as_ptr(mask) as usize);
+        let key = (ids, style, mask_id);
         if self.asked.canvas == Some(key) {
             return;
         }
@@ -92,8 +109,10 @@ impl Session {
             picture.ask();
         }
         let step = self.selection.step;
-        let events = self.events.iter().filter(|event| event.step == step).take(4096).cloned().collect();
-        self.send(Job::Canvas(Box::new(Order { subject, reference, features, style, events })));
+        let events: Vec<_> = self.events.iter().filter(|event| event.step == step).take(4096).cloned().collect();
+        let marks = (ids, mask_id, step, events.len());
+        let with_marks = self.asked.marks.replace(marks) != Some(marks);
+        self.send(Job::Canvas(Box::new(Order { subject, reference, features, style, events, with_marks, mask })));
     }
 
     fn ask_thumbnails(&mut self) {
@@ -114,17 +133,24 @@ impl Session {
         if self.view.tab != Tab::Attention || self.attention.is_pending() {
             return;
         }
-        let (Some(op), Some((_, model))) = (self.attention_op().cloned(), self.model.clone()) else {
+        let step = self.attention_step();
+        let (Some(step), Some((_, model))) = (step, self.model.clone()) else {
             if self.asked.attention.take().is_some() || matches!(self.attention, super::Requested::Nothing) {
                 self.attention.answer(Err("this block has no attention".to_owned()));
             }
             return;
         };
-        let input = op.inputs()[0].clone();
-        let sides = [Side::Subject, Side::Reference].map(|side| self.tensor(side, &input).cloned());
+        let input = self.plan.steps[step].op.inputs()[0].clone();
+        // A recording ran under nobody's rules: it is shown under the network's own.
+        let of = |side: Side| {
+            let plan = self.crew.as_ref().and_then(|crew| Some(&crew.sides[side as usize].as_ref()?.plan));
+            let step = plan.unwrap_or(&self.plan).steps.get(step)?.clone();
+            Some((step, self.tensor(side, &input)?.clone()))
+        };
+        let sides = [of(Side::Subject), of(Side::Reference)];
         let s = &self.selection;
-        let ids = [identity(sides[0].as_ref()), identity(sides[1].as_ref())];
-        let key = (ids, s.window, s.head, s.query, self.view.what_if.clone());
+        let ids = [0, 1].map(|side: usize| identity(sides[side].as_ref().map(|(_, tensor)| tensor)));
+        let key = (ids, step, s.window, s.head, s.query, self.view.what_if.clone());
         if self.asked.attention.as_ref() == Some(&key) {
             return;
         }
@@ -135,8 +161,8 @@ impl Session {
         }
         let (window, head, query) = (s.window, s.head, s.query);
         let what_if = self.view.what_if.clone();
+        let order = AttentionOrder { model, sides, window, head, query, what_if };
         self.attention.ask();
-        let order = look::AttentionOrder { op, model: Arc::clone(&model), sides, window, head, query, what_if };
         self.send(Job::Attention(Box::new(order)));
     }
 

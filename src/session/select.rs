@@ -152,9 +152,14 @@ impl Session {
 
     /// The attention of the selected block, if it has one.
     pub fn attention_op(&self) -> Option<&Op> {
+        self.attention_step().map(|step| &self.plan.steps[step].op)
+    }
+
+    /// Its step.
+    pub(super) fn attention_step(&self) -> Option<usize> {
         let attention = |op: &Op| matches!(op, Op::WindowAttention(_) | Op::GlobalAttention(_));
-        let inside = self.plan.steps.iter().filter(|step| step.block == self.selection.block);
-        inside.map(|step| &step.op).find(|op| attention(op))
+        let mut inside = self.plan.steps.iter().filter(|step| step.block == self.selection.block);
+        inside.find(|step| attention(&step.op)).map(|step| step.index)
     }
 
     /// Heads of the selected block's attention; 0 without one.

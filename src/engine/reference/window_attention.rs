@@ -5,12 +5,14 @@
 use super::rules::{self, Epilogue, Half, Operands};
 use super::{Kernel, Sources, with_raw};
 use crate::geometry::{WindowGrid, window};
+use crate::model::Model;
 use crate::numerics::cosine::HEAD;
 use crate::numerics::rules::{Carry, Divide, Outside, PriorRule, ScoreRule, ValueOrder, WeightRule};
 use crate::numerics::softmax::{self, KEYS, Tree};
 use crate::numerics::{Rules, e4m3, exponential, f16, fdpa};
 use crate::plan::ops::WindowAttention;
 use crate::tensor::Tensor;
+use rayon::prelude::*;
 
 /// Everything that one query's attention in one head goes through.
 #[derive(Clone, Debug, PartialEq)]
@@ -62,6 +64,44 @@ impl Keys {
             values: (0..KEYS).map(|p| part(value(p), 2 * HEAD)).collect(),
             inside: (0..KEYS).map(|p| grid.token(window, window::natural(p)).is_some()).collect(),
         }
+    }
+}
+
+/// A window's attention in one head: every query, under a step's rules.
+#[derive(Clone, Debug)]
+pub(crate) struct Window {
+    /// The window looked at, inside the grid that the rules lay over the plane.
+    pub(crate) place: (usize, usize),
+    /// Its keys and values.
+    pub(crate) keys: Keys,
+    /// What each query adds to its scores, natural order.
+    pub(crate) priors: Vec<[f16; KEYS]>,
+    /// All 64 queries, natural order; those outside the field are zero vectors.
+    pub(crate) queries: Vec<Query>,
+    /// Whether keys outside the field are left out of the sum.
+    pub(crate) masked: bool,
+}
+
+impl Window {
+    /// Computes it; a place beyond the grid is moved to its edge.
+    pub(crate) fn of(
+        (op, rules): (&WindowAttention, &Rules),
+        model: &Model,
+        normalized: &Tensor,
+        place: (usize, usize),
+        head: usize,
+    ) -> Self {
+        let grid = rules::window_grid(op, normalized.shape.size, rules);
+        let place = (place.0.min(grid.windows.width - 1), place.1.min(grid.windows.height - 1));
+        let keys = Keys::gather_under(normalized, &grid, place, head, rules);
+        let prior = rules::prior(model, op.prior, rules.prior);
+        let priors: Vec<[f16; KEYS]> = (0..KEYS).map(|natural| prior(head, natural)).collect();
+        let query = |natural: usize| {
+            let token = grid.token(place, natural);
+            token.map_or([0; HEAD], |token| channels(normalized, token, head, 0))
+        };
+        let queries = (0..KEYS).into_par_iter().map(|n| attend(&query(n), &keys, &priors[n], rules)).collect();
+        Self { place, keys, priors, queries, masked: rules.outside == Outside::Masked }
     }
 }
 

@@ -3,7 +3,8 @@
 
 use super::{Bell, lock, panic_text};
 use crate::geometry::WindowGrid;
-use crate::session::look::{self, AttentionOrder};
+use crate::session::attention::{self, AttentionOrder};
+use crate::session::look;
 use crate::session::paint::{self, Painted};
 use crate::session::{Attention, Statistics, Thumbnails, Trace};
 use crate::tensor::Tensor;
@@ -81,7 +82,7 @@ fn answer(job: Job) -> Answer {
         Job::Thumbnails(tensor) => Answer::Thumbnails(guarded(|| Ok(Arc::new(paint::thumbnails(&tensor))))),
         Job::Attention(order) => {
             let none = || "this step has no attention".to_owned();
-            Answer::Attention(guarded(|| look::attention(&order).map(Arc::new).ok_or_else(none)))
+            Answer::Attention(guarded(|| attention::attention(&order).map(Arc::new).ok_or_else(none)))
         }
         Job::Trace(order) => Answer::Trace(guarded(|| look::trace(&order).map(Arc::new))),
         Job::Statistics(sides, grid) => {

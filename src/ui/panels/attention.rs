@@ -31,11 +31,12 @@ pub(in super::super) fn show(ui: &mut Ui, desk: &mut Desk<'_>) {
     let Some((_, main)) = sides.into_iter().find_map(|(name, side)| Some((name, side?))) else {
         return empty(ui, "No attention here", "Neither side has computed this block's normalized queries and keys");
     };
+    let maps = maps(&attention, main, desk.session.view().attention);
     match attention.window {
-        Some(_) => window_query(ui, desk, &attention, main),
-        None => vit_query(ui, desk, main),
+        Some(_) => window_query(ui, desk, &attention, &maps),
+        None => vit_query(ui, desk, &maps),
     }
-    what_if(ui, desk);
+    what_if(ui, desk, attention.window.is_none());
     numbers(ui, &attention, main);
     if let Some(tree) = &main.tree {
         softmax_tree(ui, main, tree);
@@ -51,9 +52,13 @@ fn choose(ui: &mut Ui, desk: &mut Desk<'_>) {
     let selection = desk.session.selection();
     let heads = desk.session.attention().shown().map_or(1, |attention| attention.head.1).max(1);
     let (mut head, mut query) = (selection.head, selection.query);
-    let (wx, wy) = selection.window;
-    section(ui, "Window, head, query", |ui| {
-        ui.label(RichText::new(format!("window ({wx}, {wy})")).font(text::small()).color(theme.text));
+    let vit = desk.session.attention().shown().is_some_and(|attention| attention.window.is_none());
+    let place = match (vit, extent(desk.session)) {
+        (true, Some((size, _))) => format!("token ({}, {})", query % size.width, query / size.width),
+        _ => format!("window ({}, {})", selection.window.0, selection.window.1),
+    };
+    section(ui, if vit { "Head, query" } else { "Window, head, query" }, |ui| {
+        ui.label(RichText::new(place).font(text::small()).color(theme.text));
     });
     ui.horizontal(|ui| {
         ui.label(RichText::new("head").font(text::small()).color(theme.weak));
@@ -61,10 +66,13 @@ fn choose(ui: &mut Ui, desk: &mut Desk<'_>) {
             desk.select(Select::Head(head));
         }
         ui.label(RichText::new("query").font(text::small()).color(theme.weak));
-        let vit = desk.session.attention().shown().is_some_and(|attention| attention.window.is_none());
         let last = if vit { extent(desk.session).map_or(63, |(size, _)| size.tokens().saturating_sub(1)) } else { 63 };
         if ui.add(DragValue::new(&mut query).range(0..=last)).changed() {
             desk.select(Select::Query(query));
+        }
+        if vit {
+            // The ViT reads its tokens row by row: there is one order.
+            return;
         }
         let orders = [(KeyOrder::Natural, "Natural"), (KeyOrder::Physical, "Physical")];
         let segments = orders.map(|(value, label)| Segment { value, label, about: value.title() });
@@ -78,7 +86,9 @@ fn choose(ui: &mut Ui, desk: &mut Desk<'_>) {
         (AttentionPart::Exponential, "Exp"),
         (AttentionPart::Prior, "Prior"),
     ];
-    let segments = parts.map(|(value, label)| Segment { value, label, about: value.title() });
+    // The ViT has no prior.
+    let parts = parts.iter().filter(|(part, _)| !vit || *part != AttentionPart::Prior);
+    let segments: Vec<_> = parts.map(|&(value, label)| Segment { value, label, about: value.title() }).collect();
     ui.horizontal(|ui| {
         if let Some(part) = segmented(ui, "Quantity", desk.session.view().attention, &segments) {
             desk.view(ViewChange::Attention(part));
@@ -87,14 +97,14 @@ fn choose(ui: &mut Ui, desk: &mut Desk<'_>) {
 }
 
 /// Changes whose effect is computed at once.
-fn what_if(ui: &mut Ui, desk: &mut Desk<'_>) {
+fn what_if(ui: &mut Ui, desk: &mut Desk<'_>, vit: bool) {
     section(ui, "What if", |ui| {
         let faint = Theme::of(ui).faint;
         ui.label(RichText::new("computed, not guessed").font(text::small()).color(faint));
     });
     let on = desk.session.view().what_if.clone();
     for (what, words) in [
-        (WhatIf::MaskOutside, "Mask tokens outside the field"),
+        (WhatIf::MaskOutside, if vit { "Mask the padding keys" } else { "Mask tokens outside the field" }),
         (WhatIf::TrueExponential, "True exponential"),
         (WhatIf::SequentialSum, "Sum in key order"),
     ] {
@@ -104,57 +114,81 @@ fn what_if(ui: &mut Ui, desk: &mut Desk<'_>) {
     }
 }
 
+/// One heatmap: what it shows, its values by key, its colours, and the side that it tells of.
+struct Map<'a> {
+    caption: String,
+    values: Vec<f32>,
+    scale: Scale,
+    side: &'a AttentionSide,
+}
+
 /// A quantity of one side, one value per key.
-fn part(side: &AttentionSide, part: AttentionPart) -> (Vec<f32>, Scale) {
+fn part(side: &AttentionSide, part: AttentionPart) -> Vec<f32> {
     let halves = |values: &[f16]| values.iter().map(|h| h.to_f32()).collect::<Vec<f32>>();
-    let top =
-        |values: &[f32]| values.iter().copied().filter(|v| v.is_finite()).fold(0.0_f32, |top, v| top.max(v.abs()));
     match part {
-        AttentionPart::Weight => {
-            let values: Vec<f32> = side.weights.iter().map(|&code| e4m3::decode(code)).collect();
-            let scale = Scale::Sequential(0.0, top(&values));
-            (values, scale)
-        }
-        AttentionPart::Exponential => {
-            let values = halves(&side.exponentials);
-            let scale = Scale::Sequential(0.0, top(&values));
-            (values, scale)
-        }
-        AttentionPart::Score | AttentionPart::Prior => {
-            let values = halves(if part == AttentionPart::Score { &side.scores } else { &side.prior });
-            let scale = Scale::Diverging(top(&values));
-            (values, scale)
-        }
+        AttentionPart::Weight => side.weights.iter().map(|&code| e4m3::decode(code)).collect(),
+        AttentionPart::Exponential => halves(&side.exponentials),
+        AttentionPart::Score => halves(&side.scores),
+        AttentionPart::Prior => halves(&side.prior),
     }
 }
 
-/// The 8x8 keys of a window's query, drawn where they lie; in physical order, where they are read.
-fn window_query(ui: &mut Ui, desk: &mut Desk<'_>, attention: &Attention, main: &AttentionSide) {
-    let view = desk.session.view();
-    let shown = view.attention;
-    let order = ui.ctx().animate_bool_with_time(ui.id().with("key order"), view.keys == KeyOrder::Physical, 0.6);
-    let sides = [("subject", attention.subject.as_ref()), ("reference", attention.reference.as_ref())];
-    let both: Vec<(&str, &AttentionSide)> = sides.into_iter().filter_map(|(name, side)| Some((name, side?))).collect();
-    let pair = attention.changed.is_none() && both.len() == 2;
-    let drawn: Vec<(&str, &AttentionSide)> = match (&attention.changed, pair) {
-        (Some(changed), _) => std::iter::once(("changed", changed)).chain(both.first().copied()).collect(),
-        (None, true) => both,
-        (None, false) => vec![("", main)],
+/// The largest finite magnitude.
+fn top(values: &[f32]) -> f32 {
+    values.iter().copied().filter(|v| v.is_finite()).fold(0.0_f32, |top, v| top.max(v.abs()))
+}
+
+/// What is drawn: both sides (or the changes and what they change) through one scale, and their difference.
+fn maps<'a>(attention: &'a Attention, main: &'a AttentionSide, shown: AttentionPart) -> Vec<Map<'a>> {
+    let (subject, reference) = (attention.subject.as_ref(), attention.reference.as_ref());
+    let sides = match &attention.changed {
+        Some(changed) => {
+            [Some(("changed", changed)), subject.map(|s| ("subject", s)).or(reference.map(|r| ("reference", r)))]
+        }
+        None => [subject.map(|s| ("subject", s)), reference.map(|r| ("reference", r))],
     };
-    let room = (ui.available_width() - 14.0 * (drawn.len() - 1) as f32) / drawn.len() as f32;
+    let sides: Vec<(&str, &AttentionSide)> = sides.into_iter().flatten().collect();
+    let values: Vec<Vec<f32>> = sides.iter().map(|(_, side)| part(side, shown)).collect();
+    let most = values.iter().map(|values| top(values)).fold(0.0, f32::max);
+    let scale = match shown {
+        AttentionPart::Weight | AttentionPart::Exponential => Scale::Sequential(0.0, most),
+        AttentionPart::Score | AttentionPart::Prior => Scale::Diverging(most),
+    };
+    let difference = match values.as_slice() {
+        [a, b] if a != b => Some(a.iter().zip(b).map(|(a, b)| a - b).collect::<Vec<f32>>()),
+        _ => None,
+    };
+    let word = shown.word();
+    let map = |((name, side), values): ((&'a str, &'a AttentionSide), Vec<f32>)| Map {
+        caption: format!("{name}: {word}"),
+        values,
+        scale,
+        side,
+    };
+    let mut maps: Vec<Map<'a>> = sides.into_iter().zip(values).map(map).collect();
+    if let Some(values) = difference {
+        let scale = Scale::Diverging(top(&values));
+        maps.push(Map { caption: "difference".to_owned(), values, scale, side: main });
+    }
+    maps
+}
+
+/// The 8x8 keys of a window's query, drawn where they lie; in physical order, where they are read.
+fn window_query(ui: &mut Ui, desk: &mut Desk<'_>, attention: &Attention, maps: &[Map<'_>]) {
+    let physical = desk.session.view().keys == KeyOrder::Physical;
+    let order = ui.ctx().animate_bool_with_time(ui.id().with("key order"), physical, 0.6);
+    let gap = 12.0;
+    let room = (ui.available_width() - gap * (maps.len() - 1) as f32) / maps.len() as f32;
     let cell = (room / 8.0).min(40.0);
     let mut clicked = None;
     ui.add_space(6.0);
     ui.horizontal(|ui| {
-        ui.spacing_mut().item_spacing.x = 14.0;
-        for (name, side) in &drawn {
+        ui.spacing_mut().item_spacing.x = gap;
+        for map in maps {
             ui.vertical(|ui| {
                 let theme = Theme::of(ui);
-                let caption =
-                    if name.is_empty() { shown.word().to_owned() } else { format!("{name}: {}", shown.word()) };
-                ui.label(RichText::new(&caption).font(text::small()).color(theme.weak));
-                let (values, scale) = part(side, shown);
-                if values.len() != window::TOKENS {
+                ui.label(RichText::new(&map.caption).font(text::small()).color(theme.weak));
+                if map.values.len() != window::TOKENS {
                     ui.label(RichText::new("not there").font(text::small()).color(theme.faint));
                     return;
                 }
@@ -166,8 +200,8 @@ fn window_query(ui: &mut Ui, desk: &mut Desk<'_>, attention: &Attention, main: &
                 };
                 let outside = |key: usize| attention.inside.get(key) == Some(&false);
                 let format = |value: f32| format::short(f64::from(value));
-                let name = format!("{caption} of 64 keys");
-                let map = Heatmap::new(&name, 8, &values, scale)
+                let name = format!("{} of 64 keys", map.caption);
+                let drawn = Heatmap::new(&name, 8, &map.values, map.scale)
                     .cell(vec2(cell, cell))
                     .numbers(&format)
                     .hatched(&outside)
@@ -175,11 +209,11 @@ fn window_query(ui: &mut Ui, desk: &mut Desk<'_>, attention: &Attention, main: &
                     .rules(4)
                     .place(&place)
                     .show(ui);
-                if let Some(key) = map.hovered {
+                if let Some(key) = drawn.hovered {
                     let natural = window::natural(key);
-                    map.response.on_hover_ui_at_pointer(|ui| key_facts(ui, attention, side, key, natural));
+                    drawn.response.on_hover_ui_at_pointer(|ui| key_facts(ui, attention, map.side, key, natural));
                 }
-                clicked = clicked.or(map.clicked);
+                clicked = clicked.or(drawn.clicked);
             });
         }
     });
@@ -205,25 +239,44 @@ fn key_facts(ui: &mut Ui, attention: &Attention, side: &AttentionSide, key: usiz
     }
 }
 
-/// The ViT: a query's attention over all tokens of level 5 as an image.
-fn vit_query(ui: &mut Ui, desk: &mut Desk<'_>, main: &AttentionSide) {
+/// The ViT: a query's attention over all tokens of level 5 as images.
+fn vit_query(ui: &mut Ui, desk: &mut Desk<'_>, maps: &[Map<'_>]) {
     let size = desk.session.plan().geometry.levels[5];
-    let (values, scale) = part(main, desk.session.view().attention);
-    let Some(values) = values.get(..size.tokens()) else {
-        return empty(ui, "Nothing to show", "This quantity does not exist in the ViT");
-    };
     let theme = Theme::of(ui);
+    ui.add_space(6.0);
     ui.label(RichText::new(format!("attention over level 5, {size}")).font(text::small()).color(theme.weak));
-    let cell = (ui.available_width() / size.width as f32).min(34.0);
-    let format = |value: f32| format::short(f64::from(value));
     let query = desk.session.selection().query;
-    let name = "attention of the query over all tokens";
-    let map = Heatmap::new(name, size.width, values, scale)
-        .cell(vec2(cell, cell))
-        .numbers(&format)
-        .selected(Some(query))
-        .show(ui);
-    if let Some(token) = map.clicked {
+    let format = |value: f32| format::short(f64::from(value));
+    // Wide planes one below the other, narrow ones side by side.
+    let across = if size.width > 20 { 1 } else { maps.len() };
+    let gap = 12.0;
+    let room = (ui.available_width() - gap * (across - 1) as f32) / across as f32;
+    let cell = (room / size.width as f32).min(34.0);
+    let mut clicked = None;
+    for row in maps.chunks(across) {
+        ui.horizontal(|ui| {
+            ui.spacing_mut().item_spacing.x = gap;
+            for map in row {
+                let Some(values) = map.values.get(..size.tokens()) else { continue };
+                ui.vertical(|ui| {
+                    ui.label(RichText::new(&map.caption).font(text::small()).color(theme.weak));
+                    let name = format!("{} of the query over all tokens", map.caption);
+                    let drawn = Heatmap::new(&name, size.width, values, map.scale)
+                        .cell(vec2(cell, cell))
+                        .numbers(&format)
+                        .selected(Some(query))
+                        .show(ui);
+                    if let Some(token) = drawn.hovered {
+                        let (x, y) = (token % size.width, token / size.width);
+                        let words = format!("token ({x}, {y}): {}", values.get(token).copied().unwrap_or_default());
+                        drawn.response.on_hover_text_at_pointer(words);
+                    }
+                    clicked = clicked.or(drawn.clicked);
+                });
+            }
+        });
+    }
+    if let Some(token) = clicked {
         desk.select(Select::Query(token));
     }
 }
@@ -233,7 +286,14 @@ fn numbers(ui: &mut Ui, attention: &Attention, main: &AttentionSide) {
     fact(ui, "total", format!("{}  0x{:04x}", main.total, main.total.to_bits()));
     fact(ui, "sum of published weights", format::short(f64::from(main.weight_sum)));
     let outside = attention.inside.iter().filter(|inside| !**inside).count();
-    fact(ui, "out of field", format!("{outside} keys take {}", format::share(f64::from(attention.outside_share))));
+    if attention.window.is_some() {
+        let takes = format::share(f64::from(attention.outside_share));
+        let takes = if outside == 0 { "no keys".to_owned() } else { format!("{outside} keys take {takes}") };
+        fact(ui, "out of field", takes);
+    } else {
+        let padding = if outside == 0 { "no keys".to_owned() } else { format!("{outside} keys, subtracted") };
+        fact(ui, "padding", padding);
+    }
     if let (Some(a), Some(b)) = (&attention.subject, &attention.reference) {
         let differing = a.weights.iter().zip(&b.weights).filter(|(a, b)| a != b).count();
         fact(ui, "weights that differ", differing.to_string());
