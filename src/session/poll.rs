@@ -3,7 +3,7 @@
 use super::work::load::{self, Loaded, Order};
 use super::work::{self, Crew, Pair, lock};
 use super::{
-    Activity, Choice, JobView, Loading, Place, Run, Session, Severity, Side, SideState, Sources, StepState, Verdict,
+    Activity, JobView, Loading, Place, Recent, Run, Session, Severity, Side, SideState, Sources, StepState, Verdict,
 };
 use std::sync::Arc;
 use std::time::Duration;
@@ -20,6 +20,7 @@ impl Session {
     pub fn poll(&mut self) {
         if std::mem::take(&mut self.asleep) {
             self.load();
+            self.survey();
         }
         let loaded: Vec<Loaded> = std::mem::take(&mut lock(&self.loaded));
         for loaded in loaded {
@@ -36,6 +37,7 @@ impl Session {
             self.seen = rung;
             self.refresh();
             self.take_answers();
+            self.take_survey();
             if self.take_diagnosis() {
                 self.list_jobs();
             }
@@ -135,6 +137,7 @@ impl Session {
             }
         }
         self.report_problems();
+        self.remember_sources(&ledgers);
         self.forget_old();
         let key = Side::ALL.iter().map(|side| Self::ledger_key(&self.sources, *side)).collect::<String>();
         let steps = self.plan.steps.len();
@@ -149,6 +152,11 @@ impl Session {
             if let Err(error) = work::start(side, engine, crew.clone()) {
                 self.say(Severity::Error, Place::Run, format!("cannot start the {side}'s thread: {error}"));
             }
+        }
+        if crew.is_recorded()
+            && let Err(error) = work::start_judge(crew.clone())
+        {
+            self.say(Severity::Error, Place::Run, format!("cannot start the judge's thread: {error}"));
         }
         self.crew = Some(crew);
         self.asked = super::ask::Asked::default();
@@ -173,6 +181,28 @@ impl Session {
         for (place, problems) in found {
             self.say_all(Severity::Error, place, problems[0].clone(), problems);
         }
+    }
+
+    /// Keeps what was opened from files for the recent list and the pickers.
+    fn remember_sources(&mut self, ledgers: &[Option<Arc<work::Ledger>>; 2]) {
+        let ready = |state: &Loading| matches!(state, Loading::Ready(_));
+        let Sources { model, input, subject, reference, .. } = self.sources.clone();
+        let recorded = |side: usize| ledgers[side].as_ref().is_some_and(|ledger| ledger.recording);
+        let opened = [
+            ("input", input, ready(&self.states.input)),
+            ("model", model, ready(&self.states.model)),
+            ("subject", reference, recorded(1)),
+            ("subject", subject, recorded(0)),
+        ];
+        for (word, spec, there) in opened {
+            if there && !spec.starts_with("synthetic") {
+                let command = format!("{word} {spec}");
+                self.recent.retain(|recent| recent.command != command);
+                self.recent.insert(0, Recent { command, path: spec.into() });
+            }
+        }
+        self.recent.truncate(12);
+        self.list_choices();
     }
 
     /// Drops kept results beyond a few sides.
@@ -277,21 +307,6 @@ impl Session {
             cancellable: true,
         });
         self.jobs = loading.into_iter().chain(running).chain(diagnosing).collect();
-    }
-
-    /// What the pickers offer.
-    pub(super) fn list_choices(&mut self) {
-        let choice = |spec: &str, label: &str, about: &str| Choice {
-            spec: spec.to_owned(),
-            label: label.to_owned(),
-            about: about.to_owned(),
-            refused: None,
-        };
-        self.choices = vec![
-            choice("cpu", "CPU", "SIMD on all cores, exact"),
-            choice("reference", "Reference", "scalar and obvious: the definition of right, slow"),
-            choice("vulkan", "Vulkan", "the default device, step by step"),
-        ];
     }
 
     /// Whether a side has computed a step.

@@ -1,6 +1,7 @@
 //! What is loaded: model, input, size, and the two sides.
 
-use crate::engine::EngineInfo;
+use crate::engine::spec::{Change, EngineKind};
+use crate::engine::{EngineInfo, EngineSpec};
 use crate::geometry::Size;
 
 /// Texts that name what a session works on; each as a command line would say it.
@@ -81,4 +82,71 @@ pub struct Choice {
     pub about: String,
     /// Why it cannot be chosen, if so.
     pub refused: Option<String>,
+}
+
+/// A known cause that can be switched on in the subject.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CausePlace {
+    /// Its id: what a spec takes.
+    pub id: &'static str,
+    /// The deviation in a few words.
+    pub name: &'static str,
+    /// The page of the catalogue that it stands on.
+    pub page: &'static str,
+    /// Blocks where it has a place.
+    pub blocks: std::collections::BTreeSet<usize>,
+}
+
+impl Sources {
+    /// The engine that causes are switched on in: the reference's where it can change its arithmetic, else the CPU.
+    fn changeable(&self) -> String {
+        let reference: Option<EngineSpec> = self.reference.parse().ok();
+        match reference.map(|spec| spec.kind) {
+            Some(EngineKind::Reference | EngineKind::Cpu(_)) => {
+                self.reference.split('+').next().unwrap_or("cpu").to_owned()
+            }
+            Some(EngineKind::Vulkan { .. }) | None => "cpu".to_owned(),
+        }
+    }
+
+    /// Causes switched on in the subject; none for a recording.
+    pub fn causes(&self) -> Vec<Change> {
+        self.subject.parse::<EngineSpec>().map(|spec| spec.changes).unwrap_or_default()
+    }
+
+    /// The subject that is the reference with these causes, and nothing else.
+    pub fn with_causes(&self, causes: &[Change]) -> String {
+        let part = |change: &Change| match &change.blocks {
+            Some(blocks) => format!("+{}@{blocks}", change.cause),
+            None => format!("+{}", change.cause),
+        };
+        self.changeable() + &causes.iter().map(part).collect::<String>()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn change(cause: &str, blocks: Option<&str>) -> Change {
+        Change { cause: cause.to_owned(), blocks: blocks.map(str::to_owned) }
+    }
+
+    #[test]
+    fn a_what_if_subject_is_the_reference_with_causes() {
+        let sources = |subject: &str, reference: &str| Sources {
+            subject: subject.to_owned(),
+            reference: reference.to_owned(),
+            ..Sources::default()
+        };
+        let one = [change("mask-outside", Some("9-14"))];
+        assert_eq!(sources("cpu", "reference").with_causes(&one), "reference+mask-outside@9-14", "its engine");
+        assert_eq!(sources("x", "cpu:scalar").with_causes(&[]), "cpu:scalar", "without causes it is the reference");
+        assert_eq!(sources("x", "vulkan:1").with_causes(&one), "cpu+mask-outside@9-14", "a device cannot change");
+        assert_eq!(sources("x", "a/recording").with_causes(&one), "cpu+mask-outside@9-14", "nor can a recording");
+        let two = sources("cpu+mask-outside@9-14+true-exp", "cpu");
+        assert_eq!(two.causes(), [one[0].clone(), change("true-exp", None)], "what is switched on");
+        assert_eq!(two.with_causes(&two.causes()), two.subject, "there and back");
+        assert!(sources("a/recording", "cpu").causes().is_empty(), "a recording has none");
+    }
 }

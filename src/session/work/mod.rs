@@ -10,6 +10,7 @@
 mod bell;
 pub(super) mod desk;
 mod goal;
+mod judge;
 mod ledger;
 pub(super) mod load;
 mod pair;
@@ -17,6 +18,7 @@ mod worker;
 
 pub(super) use bell::Bell;
 pub(super) use goal::{Goal, Wish};
+pub(super) use judge::start as start_judge;
 pub(super) use ledger::Ledger;
 pub(super) use pair::{Pair, verdict};
 pub(super) use worker::{Crew, start};

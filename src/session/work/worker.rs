@@ -2,7 +2,8 @@
 //!
 //! One worker per engine. The subject's worker also judges: it compares each step once both sides have it, and
 //! runs the step again on the reference's inputs where those differ from its own. When the subject is a
-//! recording, the reference's worker judges instead, by re-running from the recording's own previous boundary.
+//! recording, the reference's worker judges instead, by re-running from the recording's own previous boundary;
+//! when both are, there is no worker, and [`super::judge`] compares them.
 
 use super::pair::{judge, not_compared};
 use super::{Bell, Goal, Ledger, Pair, closure, panic_text};
@@ -27,9 +28,14 @@ pub(crate) struct Crew {
 }
 
 impl Crew {
-    /// Whether a worker compares the two sides: both are there, and one of them has an engine.
+    /// Whether the two sides are compared: both are there.
     pub(crate) fn is_judged(&self) -> bool {
-        self.sides.iter().all(Option::is_some) && self.sides.iter().flatten().any(|side| !side.recording)
+        self.sides.iter().all(Option::is_some)
+    }
+
+    /// Whether both sides are recordings.
+    pub(crate) fn is_recorded(&self) -> bool {
+        self.sides.iter().all(|side| side.as_ref().is_some_and(|side| side.recording))
     }
 }
 
