@@ -1,11 +1,10 @@
 //! What each command does.
 
 use super::{
-    Bookmark, Command, CopyWhat, Effect, Pin, Place, Recent, Session, Severity, Side, Transport, View, ViewChange,
-    export,
+    Bookmark, Command, CopyWhat, Effect, Pin, Place, Session, Severity, Side, Transport, View, ViewChange, export,
 };
 use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// Longest history of undo.
 const HISTORY: usize = 200;
@@ -33,6 +32,8 @@ impl Session {
                 self.remember(&change.to_string(), !matches!(change, ViewChange::Flick(_)));
                 change_view(&mut self.view, &change);
             }
+            // Escape closes what is on top: a dialog, then the tour.
+            Command::Show(None) if self.dialog.is_none() => self.tour = 0,
             Command::Show(dialog) => self.dialog = dialog,
             Command::Define(term) => {
                 self.term = term;
@@ -128,12 +129,7 @@ impl Session {
             self.apply(Command::Subject(text.to_owned()));
         } else {
             self.say(Severity::Error, Place::Window, format!("there is nothing to open at {text}"));
-            return;
         }
-        let command = Command::Open(text.to_owned()).to_string();
-        self.recent.retain(|recent| recent.command != command);
-        self.recent.insert(0, Recent { command, path: PathBuf::from(text) });
-        self.recent.truncate(12);
     }
 
     /// Remembers the view for undo. Changes of one kind in a row are one step.
@@ -272,7 +268,8 @@ fn change_view(view: &mut View, change: &ViewChange) {
         ViewChange::Log(on) => view.log = on,
         ViewChange::Difference(difference) => view.difference = difference,
         ViewChange::Overlay(overlay, on) => toggle(&mut view.overlays, overlay, on),
-        ViewChange::Zoom(zoom) => view.camera.zoom = zoom.map(|zoom| zoom.clamp(ZOOM.0, ZOOM.1)),
+        ViewChange::Zoom(None) => view.camera = super::Camera::default(),
+        ViewChange::Zoom(Some(zoom)) => view.camera.zoom = Some(zoom.clamp(ZOOM.0, ZOOM.1)),
         ViewChange::ZoomBy(factor) => {
             view.camera.zoom = Some((view.camera.zoom.unwrap_or(2.0) * factor).clamp(ZOOM.0, ZOOM.1));
         }

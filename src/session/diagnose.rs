@@ -2,10 +2,10 @@
 
 use super::insight::{CauseFound, Diagnosis};
 use super::work::{lock, panic_text};
-use super::{Place, Session, Severity, Verdict};
+use super::{Mask, Place, Session, Severity, Verdict, veil};
 use crate::diagnosis::explain::{self, Segment};
-use crate::diagnosis::{Explained, find};
-use crate::engine::Control;
+use crate::diagnosis::{Explained, Profile, Tested, find};
+use crate::engine::{self, Control, EngineSpec};
 use crate::model::Model;
 use crate::plan::Plan;
 use crate::tensor::{Tensor, TensorName};
@@ -77,9 +77,10 @@ impl Session {
 impl Order {
     fn test(self, control: &Control) -> Result<Diagnosis, String> {
         let Self { plan, model, step, known, observed } = self;
+        let seen = observed.clone();
         let segment = Segment { plan: &plan, model: &model, steps: step..step + 1, known: &known, observed };
         let found = explain::explain(&segment, &[], control, &|_, _| {}).map_err(|error| error.to_string())?;
-        let cause = |tested: &crate::diagnosis::Tested| CauseFound {
+        let cause = |tested: &Tested| CauseFound {
             ids: tested.causes.iter().map(|id| (*id).to_owned()).collect(),
             name: tested
                 .causes
@@ -93,11 +94,41 @@ impl Order {
             newly_wrong: tested.newly_wrong,
             exact: tested.exact() && tested.whole,
         };
+        let masks = match found.tested.first() {
+            Some(best) => masks(&plan, &model, step, &known, &seen, best, control).unwrap_or_default(),
+            None => Vec::new(),
+        };
         Ok(Diagnosis {
             step,
+            masks,
             explained: found.explained == Explained::Exactly,
             tried: found.tried,
             causes: found.tested.iter().map(cause).collect(),
         })
     }
+}
+
+/// What a cause does to each token of the tensors that a step writes: the step again, with the cause switched on.
+fn masks(
+    plan: &Plan,
+    model: &Arc<Model>,
+    step: usize,
+    known: &BTreeMap<TensorName, Tensor>,
+    observed: &[(Tensor, Tensor)],
+    tested: &Tested,
+    control: &Control,
+) -> Option<Vec<Arc<Mask>>> {
+    let spec: EngineSpec = format!("cpu+{}", tested.profile).parse().ok()?;
+    let changed = Arc::new(Profile::new(&spec.changes).ok()?.apply(plan).ok()?);
+    let mut engine = engine::open(&spec).ok()?;
+    engine.load(&changed, model).ok()?;
+    for input in changed.steps[step].op.inputs() {
+        engine.write(known.get(input)?.clone()).ok()?;
+    }
+    engine.run(&changed.steps[step], control).ok()?;
+    let one = |(subject, exact): &(Tensor, Tensor)| {
+        let tried = engine.read(&exact.name).ok()?;
+        veil::mask(&exact.name, subject, exact, &tried).map(Arc::new)
+    };
+    Some(observed.iter().filter_map(one).collect())
 }

@@ -1,8 +1,9 @@
 //! What the right panel's tabs show, computed by workers from both sides' tensors.
 
-use super::{Side, Verdict};
+use super::{Mask, Side, Verdict};
 use crate::numerics::f16;
 use crate::numerics::softmax::Tree;
+use crate::tensor::TensorName;
 use std::sync::Arc;
 
 /// Attention of one window (or of the ViT), head and query, on one side.
@@ -119,6 +120,15 @@ pub struct Diagnosis {
     pub tried: usize,
     /// Causes that explain something, best first.
     pub causes: Vec<CauseFound>,
+    /// What the best of them does to each token of each tensor looked at.
+    pub masks: Vec<Arc<Mask>>,
+}
+
+impl Diagnosis {
+    /// The mask of a tensor.
+    pub fn mask_of(&self, tensor: &TensorName) -> Option<&Arc<Mask>> {
+        self.masks.iter().find(|mask| mask.tensor == *tensor)
+    }
 }
 
 /// One cause, or two together, and what they did.

@@ -13,6 +13,7 @@
 
 mod apply;
 mod ask;
+mod attention;
 mod colour;
 pub mod command;
 mod diagnose;
@@ -31,8 +32,10 @@ mod selection;
 mod sources;
 mod stage;
 pub mod store;
+mod survey;
 mod text;
 mod title;
+mod veil;
 mod view;
 mod waker;
 mod words;
@@ -44,11 +47,11 @@ pub use command::{Browse, Command, CopyWhat, Select, Transport, ViewChange};
 pub use insight::{Attention, AttentionSide, CauseFound, Diagnosis, Histogram, Statistics, Trace};
 pub use keys::{Binding, FLICK, bindings, key_of};
 pub use notes::{Bookmark, Effect, JobView, Message, Pin, Place, Recent, Severity};
-pub use picture::{Canvas, Legend, LegendClass, Marks, Picture, Thumbnails};
+pub use picture::{Canvas, Fate, Legend, LegendClass, Marks, Mask, OutputDifference, Picture, Thumbnails, Veil};
 pub use requested::Requested;
 pub use run::{Activity, EventKind, EventPlace, Judgement, Run, Side, SideState, StepState, Verdict};
 pub use selection::{Selection, Token};
-pub use sources::{Choice, Loading, SourceStates, Sources};
+pub use sources::{CausePlace, Choice, Loading, SourceStates, Sources};
 pub use stage::Stage;
 pub use view::{
     AttentionPart, Basis, Camera, ColourMap, Dialog, Difference, Image, KeyOrder, Mode, Numbers, Overlay, Range,
@@ -68,6 +71,9 @@ pub struct Session {
     sources: Sources,
     states: SourceStates,
     choices: Vec<Choice>,
+    devices: Vec<Choice>,
+    causes: Vec<CausePlace>,
+    surveyed: survey::Found,
     plan: Arc<Plan>,
     products: Vec<u64>,
     model: Option<(String, Arc<Model>)>,
@@ -148,6 +154,9 @@ impl Session {
             sources,
             states: SourceStates::default(),
             choices: Vec::new(),
+            devices: Vec::new(),
+            causes: Vec::new(),
+            surveyed: survey::Found::default(),
             products: plan.steps.iter().map(|step| step.op.products(&plan)).collect(),
             plan,
             model: None,
@@ -214,6 +223,12 @@ impl Session {
     /// What the pickers of subject and reference offer.
     pub fn choices(&self) -> &[Choice] {
         &self.choices
+    }
+
+    /// Known causes that a subject can be given, with the blocks where each has a place; empty until they are
+    /// looked up.
+    pub fn causes(&self) -> &[CausePlace] {
+        &self.causes
     }
 
     /// The network at the current size.

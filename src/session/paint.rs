@@ -1,8 +1,8 @@
 //! From tensors to pictures: reductions, ranges, differences, classes, the composed image.
 
 use super::colour::{Scale, class_colour};
-use super::picture::{Legend, LegendClass, Marks, Picture, Thumbnails};
-use super::{ColourMap, Difference, EventPlace, Image, Range, Reduction};
+use super::picture::{Legend, LegendClass, Marks, Mask, OutputDifference, Picture, Thumbnails};
+use super::{ColourMap, Difference, EventPlace, Image, Range, Reduction, veil};
 use crate::compare::{self, Class};
 use crate::frame;
 use crate::geometry::{Geometry, Size};
@@ -20,6 +20,10 @@ pub(crate) struct Order {
     pub(crate) features: Option<Tensor>,
     pub(crate) style: Style,
     pub(crate) events: Vec<EventPlace>,
+    /// Whether the marks are wanted too; they do not change with channel, colours and range.
+    pub(crate) with_marks: bool,
+    /// What the tested cause explains of the tensor, if it was tested.
+    pub(crate) mask: Option<Arc<Mask>>,
 }
 
 /// The part of a view that changes pixels.
@@ -34,6 +38,8 @@ pub(crate) struct Style {
     pub(crate) log: bool,
     pub(crate) difference: Difference,
     pub(crate) valid: Size,
+    /// Whether the difference is looked at.
+    pub(crate) with_difference: bool,
 }
 
 /// The pictures of one order.
@@ -43,7 +49,8 @@ pub(crate) struct Painted {
     pub(crate) reference: Option<Arc<Picture>>,
     pub(crate) difference: Option<Arc<Picture>>,
     pub(crate) input: Option<Arc<Picture>>,
-    pub(crate) marks: Arc<Marks>,
+    pub(crate) marks: Option<Arc<Marks>>,
+    pub(crate) output: Option<OutputDifference>,
 }
 
 /// A number for every picture made.
@@ -63,20 +70,38 @@ pub(crate) fn paint(order: &Order) -> Painted {
         Image::Tensor | Image::Head => scalars(sides, &order.style),
     };
     let both = order.subject.as_ref().zip(order.reference.as_ref()).filter(|(s, r)| s.shape == r.shape);
-    let difference = both.map(|(s, r)| difference(s, r, &order.style));
-    let input = order.features.as_ref().map(|features| input(features, &order.style));
-    let marks = Marks {
-        size: order.subject.as_ref().or(order.reference.as_ref()).map(|tensor| tensor.shape.size),
-        differing: both.map(|(s, r)| differing(s, r)).unwrap_or_default(),
-        events: order.events.clone(),
+    let images = subject.as_ref().zip(reference.as_ref()).filter(|_| order.style.image == Image::Output);
+    let output = images.map(|(s, r)| output_difference(s, r));
+    let difference = match images {
+        _ if !order.style.with_difference => None,
+        Some((s, r)) => Some(image_difference(s, r)),
+        None => both.map(|(s, r)| difference(s, r, &order.style)),
     };
+    let features = order.features.as_ref().filter(|_| order.style.image == Image::Output);
+    let input = features.map(|features| input(features, &order.style));
     let shared = |picture: Option<Picture>| picture.map(Arc::new);
     Painted {
         subject: shared(subject),
         reference: shared(reference),
         difference: shared(difference),
         input: shared(input),
-        marks: Arc::new(marks),
+        marks: order.with_marks.then(|| Arc::new(marks(order))),
+        output,
+    }
+}
+
+/// What overlays show, from the tensors themselves.
+fn marks(order: &Order) -> Marks {
+    let both = order.subject.as_ref().zip(order.reference.as_ref()).filter(|(s, r)| s.shape == r.shape);
+    let size = order.subject.as_ref().or(order.reference.as_ref()).map(|tensor| tensor.shape.size);
+    let counts = both.map(|(s, r)| differing(s, r)).unwrap_or_default();
+    let mask = order.mask.clone().filter(|mask| Some(mask.size) == size);
+    Marks {
+        size,
+        veil: size.and_then(|size| veil::differing(size, &counts, fresh())),
+        explained: mask.and_then(|mask| Some((veil::explained(&mask, fresh())?, mask))),
+        differing: counts,
+        events: order.events.clone(),
     }
 }
 
@@ -119,9 +144,16 @@ fn distinct(tensor: &Tensor, token: usize) -> usize {
 /// The scale of all values shown together.
 fn scale(values: &[&[f32]], style: &Style) -> Scale {
     let finite = || values.iter().flat_map(|v| v.iter().copied()).filter(|x| x.is_finite());
+    let widest = |(l, h): (f32, f32), (a, b): (f32, f32)| (l.min(a), h.max(b));
+    let nothing = (f32::MAX, f32::MIN);
+    let of = |part: &[f32]| part.iter().filter(|x| x.is_finite()).fold(nothing, |so_far, &x| widest(so_far, (x, x)));
+    let span = || {
+        let parts = values.iter().map(|v| v.par_chunks(1 << 16).map(of).reduce(|| nothing, widest));
+        parts.fold(nothing, widest)
+    };
     let (mut low, mut high) = match style.range {
         Range::Fixed(low, high) => (low, high),
-        Range::Auto => finite().fold((f32::MAX, f32::MIN), |(l, h), x| (l.min(x), h.max(x))),
+        Range::Auto => span(),
         Range::Percentile(percent) => percentile(finite().collect(), percent),
     };
     if low > high {
@@ -248,19 +280,50 @@ fn composed(head: &Tensor, features: Option<&Tensor>, style: &Style) -> Option<P
     let geometry = Geometry::new(style.valid).ok().filter(|geometry| geometry.field == head.shape.size)?;
     let composed = frame::compose(&geometry, features, head, None);
     let pixels = bytemuck::pod_collect_to_vec(&composed.to_u8());
-    Some(Picture { id: fresh(), tensor: head.name.clone(), size: composed.size, pixels, legend: Legend::Plain })
+    Some(Picture { id: fresh(), tensor: head.name.clone(), size: composed.size, pixels, legend: Legend::Image })
+}
+
+/// How two composed images differ, byte by byte.
+fn output_difference(subject: &Picture, reference: &Picture) -> OutputDifference {
+    let bytes = subject.pixels.iter().zip(&reference.pixels).flat_map(|(a, b)| (0..3).map(|c| a[c].abs_diff(b[c])));
+    let (mut found, mut squares) = (OutputDifference::default(), 0_u64);
+    for distance in bytes {
+        found.total += 1;
+        found.differing += u64::from(distance != 0);
+        found.largest = found.largest.max(distance);
+        squares += u64::from(distance) * u64::from(distance);
+    }
+    let mean = squares as f64 / found.total.max(1) as f64;
+    found.psnr = (squares > 0).then(|| 10.0 * (255.0 * 255.0 / mean).log10());
+    found
+}
+
+/// The largest difference of a pixel's three bytes.
+fn image_difference(subject: &Picture, reference: &Picture) -> Picture {
+    let most = |(a, b): (&[u8; 4], &[u8; 4])| (0..3).map(|c| a[c].abs_diff(b[c])).max().unwrap_or(0);
+    let values: Vec<u8> = subject.pixels.iter().zip(&reference.pixels).map(most).collect();
+    let high = f32::from(values.iter().copied().max().unwrap_or(0).max(1));
+    let scale = Scale { map: ColourMap::Magma, low: 0.0, high, log: false };
+    let pixel = |&value: &u8| {
+        let [r, g, b] = scale.colour(f32::from(value));
+        [r, g, b, 255]
+    };
+    let pixels = values.iter().map(pixel).collect();
+    let unit = "steps of a byte".to_owned();
+    let legend = Legend::Scale { map: scale.map, low: 0.0, high, log: false, unit };
+    Picture { id: fresh(), tensor: reference.tensor.clone(), size: reference.size, pixels, legend }
 }
 
 /// A picture of the valid rectangle from centred colours.
-fn image(tensor: &Tensor, style: &Style, centred: impl Fn(usize) -> [f32; 3]) -> Picture {
+fn image(tensor: &Tensor, style: &Style, centred: impl Fn(usize) -> [f32; 3] + Sync) -> Picture {
     let (size, width) = (style.valid, tensor.shape.size.width);
     let byte = |x: f32| ((x * 8.0 + 0.5).clamp(0.0, 1.0) * 255.0 + 0.5).floor() as u8;
     let pixel = |i: usize| {
         let [r, g, b] = centred((i / size.width) * width + i % size.width).map(byte);
         [r, g, b, 255]
     };
-    let pixels = (0..size.tokens()).map(pixel).collect();
-    Picture { id: fresh(), tensor: tensor.name.clone(), size, pixels, legend: Legend::Plain }
+    let pixels = (0..size.tokens()).into_par_iter().with_min_len(4096).map(pixel).collect();
+    Picture { id: fresh(), tensor: tensor.name.clone(), size, pixels, legend: Legend::Image }
 }
 
 /// All channels, small.

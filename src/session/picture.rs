@@ -22,8 +22,10 @@ pub enum Legend {
     },
     /// Classes with a colour each.
     Classes(Vec<LegendClass>),
-    /// Colours that mean themselves (RGB).
+    /// Three channels as colours.
     Plain,
+    /// An image for eyes.
+    Image,
 }
 
 /// One class of a [`Legend::Classes`].
@@ -84,6 +86,21 @@ pub struct Canvas {
     pub input: super::Requested<Picture>,
     /// Tokens that differ and events, for overlays.
     pub marks: super::Requested<Marks>,
+    /// How the two composed output images differ, for [`Image::Output`](super::Image::Output).
+    pub output: Option<OutputDifference>,
+}
+
+/// How two composed images differ.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct OutputDifference {
+    /// Bytes of red, green and blue that differ.
+    pub differing: u64,
+    /// Bytes compared.
+    pub total: u64,
+    /// The largest difference of a byte.
+    pub largest: u8,
+    /// Peak signal to noise ratio in decibels; `None` when nothing differs.
+    pub psnr: Option<f64>,
 }
 
 /// Places on the plane of the selected tensor.
@@ -93,6 +110,44 @@ pub struct Marks {
     pub size: Option<Size>,
     /// For each token, how many of its channels differ.
     pub differing: Vec<u16>,
+    /// A veil over what differs, one pixel per token, premultiplied; absent where nothing does.
+    pub veil: Option<Veil>,
+    /// What the tested cause explains, likewise, with what became of each token.
+    pub explained: Option<(Veil, std::sync::Arc<Mask>)>,
     /// Events of the step that made the tensor, at most some thousands.
     pub events: Vec<super::EventPlace>,
+}
+
+/// A see-through picture over a plane.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Veil {
+    /// As [`Picture::id`].
+    pub id: u64,
+    /// Premultiplied RGBA, row-major. In the veil of what differs white stands for the theme's colour.
+    pub pixels: Vec<[u8; 4]>,
+}
+
+/// What a tested cause did to each token of a tensor.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Mask {
+    /// The tensor.
+    pub tensor: TensorName,
+    /// Its plane.
+    pub size: Size,
+    /// One entry per token.
+    pub tokens: Vec<Fate>,
+}
+
+/// What became of a token when the tested cause was switched on.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Fate {
+    /// Equal before and after.
+    #[default]
+    Equal,
+    /// Every byte that differed is reproduced, and no other is broken.
+    Explained,
+    /// Some bytes still differ.
+    Unexplained,
+    /// Equal bytes were broken.
+    NewlyWrong,
 }

@@ -2,11 +2,20 @@
 
 use super::command::{Browse, Command, CopyWhat, Select, Transport, ViewChange};
 use super::{
-    AttentionPart, ColourMap, Dialog, Difference, EventKind, Image, KeyOrder, Mode, Numbers, Overlay, Range, Reduction,
-    Side, Tab, Theme, WhatIf,
+    AttentionPart, Basis, ColourMap, Dialog, Difference, EventKind, Image, KeyOrder, Mode, Numbers, Overlay, Range,
+    Reduction, Side, Tab, Theme, WhatIf,
 };
 
+/// What parts a title's name from its explanation.
+const DASH: &str = " \u{2013} ";
+
 impl Command {
+    /// The title without its explanation.
+    pub fn short_title(&self) -> String {
+        let title = self.title();
+        title.split(DASH).next().unwrap_or_default().to_owned()
+    }
+
     /// The command's name for people: `Step one kernel`, `Show: difference`.
     pub fn title(&self) -> String {
         match self {
@@ -17,7 +26,10 @@ impl Command {
             Self::Subject(spec) => format!("Subject: {spec}"),
             Self::Reference(spec) => format!("Reference: {spec}"),
             Self::Swap => "Swap subject and reference".to_owned(),
-            Self::Browse(what) => format!("Browse: {}", what.title()),
+            Self::Browse(what) => {
+                let title = what.title();
+                title[..1].to_uppercase() + &title[1..] + "\u{2026}"
+            }
             Self::Run(transport) => transport.title().to_owned(),
             Self::Select(select) => select.title(),
             Self::View(change) => change.title(),
@@ -53,12 +65,24 @@ impl Command {
     pub fn palette() -> Vec<Self> {
         let view = |changes: Vec<ViewChange>| changes.into_iter().map(Self::View);
         let each = |f: &dyn Fn() -> Vec<ViewChange>| view(f());
-        let mut all: Vec<Self> = Transport::ALL.iter().map(|(transport, _)| Self::Run(*transport)).collect();
+        let run = [
+            Transport::StepKernel,
+            Transport::StepBlock,
+            Transport::Back,
+            Transport::ToDivergence,
+            Transport::ToSelection,
+            Transport::All,
+            Transport::First,
+            Transport::Stop,
+        ];
+        let mut all: Vec<Self> = run.map(Self::Run).into();
+        all.extend([Dialog::Open, Dialog::Sources].map(|dialog| Self::Show(Some(dialog))));
         all.extend([Select::Divergence, Select::Difference].map(Self::Select));
         all.extend([1, -1].map(|by| Self::Select(Select::BlockBy(by))));
         all.extend([1, -1].map(|by| Self::Select(Select::StepBy(by))));
         all.extend([1, -1].map(|by| Self::Select(Select::ChannelBy(by))));
         all.extend(each(&|| Mode::ALL.iter().map(|mode| ViewChange::Mode(*mode)).collect()));
+        all.extend(each(&|| Basis::ALL.iter().map(|basis| ViewChange::Basis(*basis)).collect()));
         all.extend(each(&|| Image::ALL.iter().map(|image| ViewChange::Image(*image)).collect()));
         all.extend(each(&|| Reduction::ALL.iter().map(|reduction| ViewChange::Reduction(*reduction)).collect()));
         all.extend(each(&|| Difference::ALL.iter().map(|difference| ViewChange::Difference(*difference)).collect()));
@@ -82,7 +106,7 @@ impl Command {
         all.extend(each(&|| EventKind::ALL.iter().map(|kind| ViewChange::Event(*kind, None)).collect()));
         all.extend(each(&|| Theme::ALL.iter().map(|theme| ViewChange::Theme(*theme)).collect()));
         all.extend([0.8, 1.0, 1.25, 1.5, 2.0].map(|scale| Self::View(ViewChange::Scale(scale))));
-        all.extend(Dialog::ALL.iter().filter(|d| **d != Dialog::Palette).map(|dialog| Self::Show(Some(*dialog))));
+        all.extend([Dialog::Keys, Dialog::Glossary, Dialog::About].map(|dialog| Self::Show(Some(dialog))));
         all.extend(Browse::ALL.iter().map(|(what, _)| Self::Browse(*what)));
         all.extend(CopyWhat::ALL.iter().map(|(what, _)| Self::Copy(*what)));
         all.extend([
@@ -156,6 +180,10 @@ impl Select {
             Self::Rgb([r, g, b]) => format!("Channels {r}, {g}, {b} as RGB"),
             Self::Token(None) => "Select no token".to_owned(),
             Self::Token(Some(token)) => format!("Select token {token}"),
+            Self::TokenBy(1, 0) => "Select the token to the right".to_owned(),
+            Self::TokenBy(-1, 0) => "Select the token to the left".to_owned(),
+            Self::TokenBy(0, 1) => "Select the token below".to_owned(),
+            Self::TokenBy(0, -1) => "Select the token above".to_owned(),
             Self::TokenBy(x, y) => format!("Move the token by ({x}, {y})"),
             Self::Hover(_) => "Point at a token".to_owned(),
             Self::Window(x, y) => format!("Select window ({x}, {y})"),
@@ -171,6 +199,11 @@ fn towards(by: isize) -> &'static str {
     if by < 0 { "previous" } else { "next" }
 }
 
+/// A title of a group, a word and what it means; [`Command::short_title`] cuts at the dash.
+fn named(group: &str, word: &str, about: &str) -> String {
+    format!("{group}: {word}{DASH}{about}")
+}
+
 /// The ending of a toggle's title.
 fn switched(on: Option<bool>) -> &'static str {
     match on {
@@ -184,33 +217,33 @@ impl ViewChange {
     /// What it is called.
     pub fn title(&self) -> String {
         match self {
-            Self::Mode(mode) => format!("View: {}", mode.title()),
-            Self::Image(image) => format!("Image: {}", image.title()),
-            Self::Basis(basis) => format!("Subject: {}", basis.title()),
+            Self::Mode(mode) => named("View", mode.word(), mode.title()),
+            Self::Image(image) => named("Image", image.word(), image.title()),
+            Self::Basis(basis) => named("Subject", basis.word(), basis.title()),
             Self::Split(_) => "Move the divider".to_owned(),
             Self::Flick(Side::Subject) => "Flick to the subject".to_owned(),
             Self::Flick(Side::Reference) => "Flick to the reference".to_owned(),
-            Self::Reduction(reduction) => format!("Reduction: {}", reduction.title()),
-            Self::Map(map) => format!("Colour map: {} ({})", map.word(), map.title()),
+            Self::Reduction(reduction) => named("Reduction", reduction.word(), reduction.title()),
+            Self::Map(map) => named("Colour map", map.word(), map.title()),
             Self::Range(Range::Auto) => "Range: automatic".to_owned(),
             Self::Range(Range::Percentile(percent)) => format!("Range: percentile {percent}"),
             Self::Range(Range::Fixed(low, high)) => format!("Range: {low} to {high}"),
             Self::Log(true) => "Logarithmic magnitudes".to_owned(),
             Self::Log(false) => "Linear magnitudes".to_owned(),
-            Self::Difference(difference) => format!("Difference: {}", difference.title()),
-            Self::Overlay(overlay, on) => format!("Overlay: {}{}", overlay.title(), switched(*on)),
+            Self::Difference(difference) => named("Difference", difference.word(), difference.title()),
+            Self::Overlay(layer, on) => named("Layer", layer.word(), layer.title()) + switched(*on),
             Self::Zoom(None) => "Zoom: fit".to_owned(),
             Self::Zoom(Some(1.0)) => "Zoom: 1:1".to_owned(),
             Self::Zoom(Some(zoom)) => format!("Zoom: {zoom}"),
             Self::ZoomBy(factor) if *factor < 1.0 => "Zoom out".to_owned(),
             Self::ZoomBy(_) => "Zoom in".to_owned(),
             Self::Centre(..) => "Pan".to_owned(),
-            Self::Tab(tab) => format!("Tab: {} ({})", tab.word(), tab.title()),
-            Self::Keys(order) => format!("Attention keys: {}", order.title()),
-            Self::Numbers(numbers) => format!("Numbers: {}", numbers.title()),
-            Self::Attention(part) => format!("Attention: {}", part.title()),
-            Self::WhatIf(what, on) => format!("What if: {}{}", what.title(), switched(*on)),
-            Self::Event(kind, on) => format!("Events: {}{}", kind.title(), switched(*on)),
+            Self::Tab(tab) => named("Tab", tab.word(), tab.title()),
+            Self::Keys(order) => named("Key order", order.word(), order.title()),
+            Self::Numbers(numbers) => named("Numbers", numbers.word(), numbers.title()),
+            Self::Attention(part) => named("Attention", part.word(), part.title()),
+            Self::WhatIf(what, on) => named("What if", what.word(), what.title()) + switched(*on),
+            Self::Event(kind, on) => named("Events", kind.word(), kind.title()) + switched(*on),
             Self::Theme(theme) => format!("Theme: {}", theme.title()),
             Self::Scale(scale) => format!("Interface scale: {} %", scale * 100.0),
         }

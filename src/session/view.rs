@@ -148,7 +148,7 @@ words! {
         Sources = "sources", "Choose subject and reference";
         Keys = "keys", "Keys";
         Glossary = "glossary", "Glossary";
-        About = "about", "About Blockscope";
+        About = "about", "Settings";
     }
 }
 

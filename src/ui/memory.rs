@@ -16,6 +16,8 @@ pub struct Memory {
     pub(super) specs: [Option<String>; 2],
     /// A size being typed.
     pub(super) size: Option<String>,
+    /// What is searched in the list of causes, and the blocks that a cause is switched on in.
+    pub(super) what_if: (String, Option<String>),
     /// A name being typed for a pin or a bookmark.
     pub(super) note: String,
     /// The filter of the events list.

@@ -50,7 +50,7 @@ macro_rules! scripts {
     };
 }
 
-scripts!(attention, dialogs, divergence, export, probe, session, sources, step, view);
+scripts!(attention, dialogs, divergence, export, keyboard, probe, session, sources, step, view);
 
 #[test]
 fn a_broken_session_is_set_aside() {
@@ -64,4 +64,95 @@ fn a_broken_session_is_set_aside() {
     assert!(!file.exists() && folder.path().join("session.broken-0").exists(), "moved, not overwritten");
     session.save(&file).unwrap();
     assert!(Session::restore(&file, Waker::default(), |_| {}).messages().is_empty(), "what was saved reads back");
+}
+
+/// A capture of block-0 to block-2 in a folder; `changed` flips one byte of block-1.
+fn capture(folder: &Path, name: &str, changed: bool) -> std::path::PathBuf {
+    use blockscope::capture::Writer;
+    use blockscope::engine::{Control, Engine as _, cpu};
+    use blockscope::geometry::{Geometry, Size};
+    use blockscope::plan::{Detail, Plan};
+    use blockscope::tensor::{Bytes, Tensor};
+    let plan = std::sync::Arc::new(Plan::new(Geometry::new(Size::new(64, 64)).unwrap(), Detail::Needed));
+    let mut engine = cpu::Cpu::new(cpu::Level::best()).unwrap();
+    engine.load(&plan, &std::sync::Arc::new(blockscope::model::synthetic::model(1))).unwrap();
+    let features = blockscope::frame::synthetic::features(&plan.geometry, 1);
+    engine.write(features.clone()).unwrap();
+    let target = folder.join(name);
+    let mut writer = Writer::create(&target, plan.geometry).unwrap();
+    writer.add(&features).unwrap();
+    for step in plan.steps.iter().take_while(|step| step.block <= 2) {
+        engine.run(step, &Control::new()).unwrap();
+        if ["block-0", "block-1", "block-2"].contains(&step.name().as_str()) {
+            let mut tensor = engine.read(step.name()).unwrap();
+            if changed && step.name().as_str() == "block-1" {
+                let mut codes = tensor.bytes().to_vec();
+                codes[4321] ^= 1;
+                tensor = Tensor::new(tensor.name.clone(), tensor.shape, Bytes::copy(&codes)).unwrap();
+            }
+            writer.add(&tensor).unwrap();
+        }
+    }
+    writer.finish("a test", None).unwrap();
+    target
+}
+
+fn player(subject: &Path, reference: &str, folder: &Path) -> Player {
+    let sources =
+        Sources { subject: subject.display().to_string(), reference: reference.to_owned(), ..Sources::default() };
+    Player::new(sources, Screen { width: 1280, height: 720, scale: 1.0 }, folder.to_owned(), false).unwrap()
+}
+
+#[test]
+fn two_recordings_are_compared_with_each_other() {
+    let folder = tempfile::tempdir().unwrap();
+    let (good, bad) = (capture(folder.path(), "good", false), capture(folder.path(), "bad", true));
+    let mut player = player(&bad, &good.display().to_string(), folder.path());
+    let script = "tour 0\nwait\n\
+        expect verdict block-0 accumulated exact\n\
+        expect verdict block-1 accumulated differs\n\
+        expect verdict block-1 isolated not-compared\n\
+        expect verdict block-2 accumulated exact\n\
+        expect verdict block-3 accumulated not-compared\n\
+        select divergence\nexpect selection block-1\nview mode difference\nwait\nexpect difference-picture ready";
+    player.run(script, |_, _| {}).unwrap();
+    let offered = player.session().choices().iter().filter(|choice| choice.about.starts_with("recording")).count();
+    assert_eq!(offered, 2, "the pickers offer what was opened: {:?}", player.session().choices());
+}
+
+#[test]
+fn a_recording_may_be_deleted_while_it_is_open() {
+    let folder = tempfile::tempdir().unwrap();
+    let recorded = capture(folder.path(), "recorded", false);
+    let mut player = player(&recorded, "cpu", folder.path());
+    player.run("tour 0\nfirst\nwait\nstep block", |_, _| {}).unwrap();
+    std::fs::remove_dir_all(&recorded).unwrap();
+    let script = "wait\nstep block\nwait\nstep block\nwait\n\
+        expect verdict block-2 accumulated exact\nexpect verdict block-2 isolated exact\n\
+        select block 1\nview mode split\nview tab statistics\nwait\nexpect statistics ready\nexpect picture ready";
+    player.run(script, |_, _| {}).unwrap();
+    let again = format!("subject cpu\nwait\nsubject {}\nwait", recorded.display());
+    player.run(&again, |_, _| {}).unwrap();
+    let said: Vec<&str> = player.session().messages().iter().map(|message| message.text.as_str()).collect();
+    assert!(said.iter().any(|text| text.contains("recorded")), "what is gone is named: {said:?}");
+}
+
+#[test]
+fn an_idle_window_asks_for_no_frame() {
+    use std::time::{Duration, Instant};
+    let folder = tempfile::tempdir().unwrap();
+    let screen = Screen { width: 1280, height: 720, scale: 1.0 };
+    let sources = Sources { reference: "cpu".to_owned(), ..Sources::default() };
+    let mut player = Player::new(sources, screen, folder.path().to_owned(), false).unwrap();
+    player.run("tour 0\nfirst\nwait\nstep block\nwait\nview overlay windows on\nselect block 0", |_, _| {}).unwrap();
+    let begin = Instant::now();
+    // Animations end, then nothing moves.
+    loop {
+        player.window().frame(Vec::new(), false).unwrap();
+        if player.window().due() == Duration::MAX && player.session().is_idle() {
+            return;
+        }
+        assert!(begin.elapsed() < Duration::from_secs(20), "still wants a frame in {:?}", player.window().due());
+        std::thread::sleep(Duration::from_millis(20));
+    }
 }

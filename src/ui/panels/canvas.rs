@@ -5,18 +5,22 @@
 
 use super::super::desk::{Desk, extent, mark, words};
 use super::super::keys;
+use super::super::mark::Mark;
 use super::super::memory::Memory;
 use super::super::theme::{Theme, text};
 use super::super::widgets::{chip, divider, ink_on, quad};
+use super::texture::{forget_unused, texture};
 use super::{overlays, toolbar};
 use crate::geometry::Size;
 use crate::session::{
-    Image, Mode, Numbers, Overlay, Picture, Reduction, Requested, Select, Session, Side, Token, ViewChange,
+    Image, Mode, Numbers, OutputDifference, Overlay, Picture, Reduction, Requested, Select, Session, Side, Token,
+    ViewChange,
 };
-use egui::epaint::{ColorImage, Mesh};
+use crate::tensor::TensorName;
+use egui::epaint::Mesh;
 use egui::{
-    Align2, Color32, CornerRadius, FontId, Painter, Pos2, Rect, RichText, Sense, Shape, Stroke, TextureOptions, Ui,
-    Vec2, WidgetInfo, WidgetType, pos2, vec2,
+    Align2, Color32, CornerRadius, FontId, Painter, Pos2, Rect, RichText, Sense, Shape, Stroke, Ui, Vec2, WidgetInfo,
+    WidgetType, pos2, vec2,
 };
 use std::sync::Arc;
 
@@ -26,6 +30,10 @@ const QUADS: f32 = 7.0;
 const CLOSEST: f32 = 160.0;
 /// A cell of this width shows its number.
 const NUMBERS: f32 = 30.0;
+/// Height of the bar over the picture.
+const HEAD: f32 = 30.0;
+/// The network's output.
+const HEAD_TENSOR: &str = "head";
 
 /// A plane on the screen: where its first token's corner lies, and points per token.
 #[derive(Clone, Copy, Debug)]
@@ -100,33 +108,38 @@ pub(in super::super) fn show(ui: &mut Ui, desk: &mut Desk<'_>) {
         WidgetInfo::labeled(WidgetType::Image, true, format!("canvas: {}", desk.session.selection().tensor))
     });
     let panes = panes(ui, desk.session, canvas);
-    let mut hover = None;
+    let (mut hover, mut elsewhere) = (None, false);
     for (index, &(pane, what)) in panes.iter().enumerate() {
         let projection = pane_of(ui, desk, pane, what, panes.len() == 1 || index + 1 == panes.len());
         if let (Some(at), Some(projection)) = (response.hover_pos(), projection)
             && pane.contains(at)
         {
             hover = projection.token(at);
+            // The head and the image composed of it have places of their own: of the head.
+            elsewhere =
+                desk.session.view().image != Image::Tensor && desk.session.selection().tensor.as_str() != HEAD_TENSOR;
             navigate(ui, desk, &response, pane, projection, at);
         }
     }
-    if desk.session.view().mode == Mode::Split
-        && desk.session.view().image != Image::Output
+    if split(desk.session)
         && let Some(share) = divider(ui, canvas, desk.session.view().split, "Split divider")
     {
         desk.view(ViewChange::Split(share));
     }
+    if response.clicked() && hover.is_some() {
+        if elsewhere {
+            desk.select(Select::Tensor(TensorName::new(HEAD_TENSOR)));
+        }
+        desk.select(Select::Token(hover));
+    }
+    let hover = hover.filter(|_| !elsewhere);
     if desk.session.selection().hover != hover {
         desk.select(Select::Hover(hover));
-    }
-    if response.clicked() && hover.is_some() {
-        desk.select(Select::Token(hover));
     }
     head(ui, desk.session, canvas);
     let below = Rect::from_min_max(pos2(whole.left(), canvas.bottom()), whole.max);
     ui.scope_builder(egui::UiBuilder::new().max_rect(below), |ui| toolbar::channels(ui, desk));
-    let now = desk.memory.frame;
-    desk.memory.textures.retain(|_, (_, used)| now - *used < 120);
+    forget_unused(desk.memory);
 }
 
 /// The panes of a view: one, or two side by side.
@@ -193,12 +206,12 @@ fn pane_of(ui: &Ui, desk: &mut Desk<'_>, pane: Rect, what: What, minimap: bool) 
         return None;
     };
     // In the split view both halves share the whole canvas' camera.
-    let split = session.view().mode == Mode::Split && session.view().image != Image::Output;
-    let frame = if split {
+    let frame = if split(session) {
         ui.max_rect().intersect(ui.available_rect_before_wrap()).with_max_y(pane.bottom()).with_min_y(pane.top())
     } else {
         pane
     };
+    let frame = below_head(frame);
     let zoom = session.view().camera.zoom.unwrap_or_else(|| fit(frame, picture.size));
     let projection = Projection::new(frame, picture.size, zoom, session.view().camera.centre);
     draw(&painter, desk.memory, picture, &projection, pane);
@@ -218,9 +231,19 @@ fn pane_of(ui: &Ui, desk: &mut Desk<'_>, pane: Rect, what: What, minimap: bool) 
     Some(projection)
 }
 
-/// Points per token at which a plane fits a pane.
-pub(super) fn fit(pane: Rect, size: Size) -> f32 {
-    let room = pane.size() - vec2(24.0, 44.0);
+/// Whether two halves share one picture's place.
+fn split(session: &Session) -> bool {
+    session.view().mode == Mode::Split && session.view().image != Image::Output
+}
+
+/// The part of a pane that the bar over it leaves free.
+fn below_head(pane: Rect) -> Rect {
+    pane.with_min_y((pane.top() + HEAD).min(pane.bottom()))
+}
+
+/// Points per token at which a plane fits a place.
+fn fit(place: Rect, size: Size) -> f32 {
+    let room = place.size() - vec2(28.0, 28.0);
     (room.x / size.width as f32).min(room.y / size.height as f32).max(0.05)
 }
 
@@ -255,11 +278,14 @@ fn tag(painter: &Painter, pane: Rect, name: &str, colour: Color32, theme: &Theme
 /// The tensor's name, shape and verdict over the canvas.
 fn head(ui: &mut Ui, session: &Session, canvas: Rect) {
     let theme = Theme::of(ui);
-    let bar = Rect::from_min_size(canvas.min, vec2(canvas.width(), 30.0));
+    let bar = Rect::from_min_size(canvas.min, vec2(canvas.width(), HEAD));
     ui.painter().rect_filled(bar, CornerRadius::ZERO, theme.ground.gamma_multiply(0.82));
     ui.scope_builder(egui::UiBuilder::new().max_rect(bar.shrink2(vec2(10.0, 3.0))), |ui| {
         ui.horizontal_centered(|ui| {
             let selection = session.selection();
+            if session.view().image == Image::Output {
+                return output_head(ui, session, theme);
+            }
             ui.label(RichText::new(selection.tensor.as_str()).font(FontId::monospace(13.0)).color(theme.text));
             if let Some((size, channels)) = extent(session) {
                 let element = session.plan().shape(&selection.tensor).element.name();
@@ -289,6 +315,32 @@ fn head(ui: &mut Ui, session: &Session, canvas: Rect) {
     });
 }
 
+/// What the composed image is, and how the two sides' images differ.
+fn output_head(ui: &mut Ui, session: &Session, theme: &Theme) {
+    let valid = session.plan().geometry.valid;
+    ui.label(RichText::new("output image").font(text::heading()).color(theme.text));
+    let size = format!("{}\u{d7}{}", valid.width, valid.height);
+    ui.label(RichText::new(size).font(text::small()).color(theme.weak));
+    let Some(output) = session.canvas().output else { return };
+    let verdict = if output.differing == 0 { Mark::Exact } else { Mark::Differs };
+    chip(ui, verdict, "images").on_hover_text("Subject against reference");
+    ui.label(RichText::new(output_words(&output)).font(text::small()).color(theme.text));
+}
+
+/// How two composed images differ, in one line.
+pub(super) fn output_words(output: &OutputDifference) -> String {
+    let count = super::super::format::count;
+    match output.psnr {
+        None => format!("all {} bytes equal", count(output.total)),
+        Some(psnr) => format!(
+            "{} of {} bytes differ, by {} at most \u{b7} PSNR {psnr:.1} dB",
+            count(output.differing),
+            count(output.total),
+            output.largest
+        ),
+    }
+}
+
 /// Draws a picture: as a texture, or token by token.
 fn draw(painter: &Painter, memory: &mut Memory, picture: &Arc<Picture>, projection: &Projection, pane: Rect) {
     if projection.zoom < QUADS {
@@ -309,32 +361,6 @@ fn draw(painter: &Painter, memory: &mut Memory, picture: &Arc<Picture>, projecti
         }
     }
     painter.add(Shape::mesh(mesh));
-}
-
-/// The texture of a picture: the shell's own, or one uploaded once.
-pub(super) fn texture(painter: &Painter, memory: &mut Memory, picture: &Picture) -> egui::TextureId {
-    if let Some(texture) = memory.external_of(picture.id) {
-        return texture;
-    }
-    upload(painter, memory, picture.id, picture.size, &picture.pixels)
-}
-
-/// Uploads pixels once under a number.
-pub(super) fn upload(
-    painter: &Painter,
-    memory: &mut Memory,
-    id: u64,
-    size: Size,
-    pixels: &[[u8; 4]],
-) -> egui::TextureId {
-    let frame = memory.frame;
-    let (handle, used) = memory.textures.entry(id).or_insert_with(|| {
-        let pixels = pixels.iter().map(|&[r, g, b, _]| Color32::from_rgb(r, g, b)).collect();
-        let image = ColorImage::new([size.width, size.height], pixels);
-        (painter.ctx().load_texture(format!("picture {id}"), image, TextureOptions::NEAREST), frame)
-    });
-    *used = frame;
-    handle.id()
 }
 
 /// Values in the cells, once they fit.
@@ -416,7 +442,8 @@ fn navigate(ui: &Ui, desk: &mut Desk<'_>, response: &egui::Response, pane: Rect,
     let zoom = (projection.zoom * factor).clamp(0.05, CLOSEST);
     // The token under the pointer stays where it is.
     let under = (at - projection.origin) / projection.zoom;
-    let frame = if desk.session.view().mode == Mode::Split { ui.available_rect_before_wrap() } else { pane };
+    let frame = if split(desk.session) { ui.available_rect_before_wrap().with_max_y(pane.bottom()) } else { pane };
+    let frame = below_head(frame);
     let middle = under + (frame.center() - at) / zoom;
     desk.view(ViewChange::Zoom(Some(zoom)));
     let (x, y) = (middle.x / projection.size.width as f32, middle.y / projection.size.height as f32);

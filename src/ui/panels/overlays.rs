@@ -3,11 +3,11 @@
 use super::super::desk::{Desk, phase};
 use super::super::memory::Glide;
 use super::super::theme::Theme;
-use super::super::widgets::{hatch, quad};
+use super::super::widgets::hatch;
 use super::canvas::Projection;
+use super::veil;
 use crate::geometry::WindowGrid;
 use crate::session::{EventKind, Marks, Overlay};
-use egui::epaint::Mesh;
 use egui::{Color32, CornerRadius, Painter, Pos2, Rect, Shape, Stroke, StrokeKind, Ui, Vec2, pos2, vec2};
 
 /// How long the grid glides from one phase to the next, in seconds.
@@ -42,7 +42,10 @@ pub(super) fn draw(ui: &Ui, painter: &Painter, desk: &mut Desk<'_>, projection: 
     if let Some(marks) = session.canvas().marks.shown() {
         events(painter, projection, pane, marks, &shown, theme);
         if shown(Overlay::Mismatches) {
-            mismatches(painter, projection, pane, marks, theme);
+            veil::mismatches(painter, desk.memory, projection, pane, marks, theme);
+        }
+        if shown(Overlay::Explained) {
+            veil::explained(painter, desk.memory, projection, pane, marks, theme);
         }
     }
     if shown(Overlay::Valid) {
@@ -61,13 +64,13 @@ pub(super) fn draw(ui: &Ui, painter: &Painter, desk: &mut Desk<'_>, projection: 
         {
             let at = projection.rect(at.x as f32, at.y as f32, 1.0, 1.0).center();
             painter.circle(at, 4.0, theme.accent, Stroke::new(1.5, theme.on_accent));
-            painter.text(
-                at + vec2(7.0, 0.0),
-                egui::Align2::LEFT_CENTER,
-                &pin.name,
-                super::super::theme::text::small(),
-                theme.text,
-            );
+            let galley = painter.layout_no_wrap(pin.name.clone(), super::super::theme::text::small(), theme.text);
+            let body =
+                Rect::from_min_size(at + vec2(8.0, -galley.size().y * 0.5 - 2.0), galley.size() + vec2(10.0, 4.0));
+            // Inside the pane, whatever the pin's place.
+            let body = body.translate(vec2((pane.right() - 4.0 - body.right()).min(0.0), 0.0));
+            painter.rect_filled(body, CornerRadius::same(4), theme.panel.gamma_multiply(0.88));
+            painter.galley(body.min + vec2(5.0, 2.0), galley, theme.text);
         }
     }
 }
@@ -209,32 +212,6 @@ pub(super) fn sign(painter: &Painter, kind: EventKind, at: Pos2, radius: f32, th
             painter.circle_stroke(at, radius * 0.6, stroke);
         }
     }
-}
-
-/// Tokens that differ: a veil from afar, a triangle in the corner from near.
-fn mismatches(painter: &Painter, projection: &Projection, pane: Rect, marks: &Marks, theme: &Theme) {
-    if marks.size != Some(projection.size) {
-        return;
-    }
-    let (columns, rows) = projection.visible(pane);
-    let mut veil = Mesh::default();
-    for y in rows {
-        for x in columns.clone() {
-            if marks.differing.get(y * projection.size.width + x).is_none_or(|&count| count == 0) {
-                continue;
-            }
-            let cell = projection.rect(x as f32, y as f32, 1.0, 1.0);
-            if projection.zoom < 10.0 {
-                quad(&mut veil, cell, theme.differs.gamma_multiply(0.5));
-                continue;
-            }
-            let side = (projection.zoom * 0.3).min(10.0);
-            let corner = cell.right_top();
-            let points = vec![corner, corner + vec2(-side, 0.0), corner + vec2(0.0, side)];
-            painter.add(Shape::convex_polygon(points, theme.differs, Stroke::new(0.8, Color32::from_black_alpha(170))));
-        }
-    }
-    painter.add(Shape::mesh(veil));
 }
 
 fn cell(

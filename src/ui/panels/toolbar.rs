@@ -5,7 +5,7 @@ use super::super::format;
 use super::super::icons::Icon;
 use super::super::theme::{Theme, text};
 use super::super::widgets::{IconButton, Scale, Segment, TextButton, segmented, toggle};
-use super::canvas::upload;
+use super::texture::upload;
 use crate::session::{
     Browse, ColourMap, Command, Difference, Image, Legend, Mode, Numbers, Overlay, Range, Reduction, Select, Session,
     Thumbnails, ViewChange, key_of,
@@ -68,6 +68,10 @@ fn views(ui: &mut Ui, desk: &mut Desk<'_>) {
 
 fn colours(ui: &mut Ui, desk: &mut Desk<'_>) {
     let view = desk.session.view().clone();
+    if view.image == Image::Output {
+        // An image for eyes: channels and colour maps have no say in it.
+        return layers(ui, desk);
+    }
     if view.mode == Mode::Difference {
         let kinds = [(Difference::Code, "Codes"), (Difference::Value, "Value"), (Difference::Class, "Class")];
         let segments = kinds.map(|(value, label)| Segment { value, label, about: value.title() });
@@ -330,8 +334,10 @@ fn legend(ui: &mut Ui, bar: Rect, legend: &Legend) {
                 left = end.right() + 12.0;
             }
         }
-        Legend::Plain => {
-            painter.text(bar.left_center(), Align2::LEFT_CENTER, "colours are channels", text::small(), theme.weak);
+        Legend::Plain | Legend::Image => {
+            let words =
+                if *legend == Legend::Image { "composed image, as a display shows it" } else { "colours are channels" };
+            painter.text(bar.left_center(), Align2::LEFT_CENTER, words, text::small(), theme.weak);
         }
     }
 }

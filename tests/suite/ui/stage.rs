@@ -120,6 +120,8 @@ pub(super) fn diverged() -> Session {
     stage.canvas.marks = Requested::Ready(Arc::new(Marks {
         size: Some(shape.size),
         differing: differing.clone(),
+        veil: None,
+        explained: None,
         events: events.clone(),
     }));
     *stage.events = events;

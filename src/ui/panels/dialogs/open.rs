@@ -18,7 +18,10 @@ pub(super) fn show(ui: &mut Ui, desk: &mut Desk<'_>) {
     ui.add_space(6.0);
     ui.horizontal(|ui| {
         let width = ui.available_width() - 76.0;
-        let (_, enter) = field(ui, &mut desk.memory.path, "Path", "/path/to/anything", width, text::body());
+        let (response, enter) = field(ui, &mut desk.memory.path, "Path", "/path/to/anything", width, text::body());
+        if ui.memory(|memory| memory.focused().is_none()) {
+            response.request_focus();
+        }
         let ready = !desk.memory.path.trim().is_empty();
         if (TextButton::new("Open").primary().enabled(ready).show(ui).clicked() || enter) && ready {
             let path = std::mem::take(&mut desk.memory.path);

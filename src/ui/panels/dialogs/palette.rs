@@ -6,10 +6,7 @@
 use super::super::super::desk::Desk;
 use super::super::super::theme::{Theme, text};
 use super::super::super::widgets::key_hint;
-use crate::session::{
-    Browse, ColourMap, Command, CopyWhat, Dialog, Image, KeyOrder, Mode, Numbers, Overlay, Reduction, Select, Tab,
-    Theme as Colours, Transport, ViewChange, WhatIf, key_of,
-};
+use crate::session::{Command, Select, key_of};
 use egui::{Align2, CornerRadius, Key, RichText, ScrollArea, Sense, TextEdit, Ui, WidgetInfo, WidgetType, vec2};
 
 const ROW: f32 = 28.0;
@@ -127,82 +124,13 @@ fn score(name: &str, typed: &str) -> Option<i32> {
     Some(total)
 }
 
-/// Every command that makes sense without more words, with its name.
+/// Every command that makes sense without more words, blocks and boundaries, with their names.
 fn all(desk: &Desk<'_>) -> Vec<(String, Command)> {
-    let mut rows: Vec<(String, Command)> = Vec::new();
-    let mut add = |name: String, command: Command| rows.push((name, command));
-    let runs = [
-        ("Step kernel", Transport::StepKernel),
-        ("Step block", Transport::StepBlock),
-        ("Step back", Transport::Back),
-        ("Run to first divergence", Transport::ToDivergence),
-        ("Run to selection", Transport::ToSelection),
-        ("Run all", Transport::All),
-        ("First step", Transport::First),
-        ("Stop", Transport::Stop),
-    ];
-    for (name, transport) in runs {
-        add(name.to_owned(), Command::Run(transport));
-    }
-    let dialogs = [
-        ("Open model, capture, image or features", Dialog::Open),
-        ("Choose subject and reference", Dialog::Sources),
-        ("Show keys", Dialog::Keys),
-        ("Show glossary", Dialog::Glossary),
-        ("Settings", Dialog::About),
-    ];
-    for (name, dialog) in dialogs {
-        add(name.to_owned(), Command::Show(Some(dialog)));
-    }
-    let single = [
-        ("Go to first divergence", Command::Select(Select::Divergence)),
-        ("Go to first differing element", Command::Select(Select::Difference)),
-        ("Swap subject and reference", Command::Swap),
-        ("Test known causes", Command::Diagnose),
-        ("Pin this place", Command::Pin(String::new())),
-        ("Bookmark this view", Command::Bookmark(String::new())),
-        ("Undo view change", Command::Undo),
-        ("Redo view change", Command::Redo),
-        ("Copy probe", Command::Copy(CopyWhat::Probe)),
-        ("Copy trace", Command::Copy(CopyWhat::Trace)),
-        ("Copy verdict", Command::Copy(CopyWhat::Verdict)),
-        ("Copy command line", Command::Copy(CopyWhat::CommandLine)),
-        ("Export canvas as PNG", Command::Browse(Browse::ExportCanvas)),
-        ("Export tensor as .npy", Command::Browse(Browse::ExportTensor)),
-        ("Write report", Command::Browse(Browse::Report)),
-        ("Zoom in", Command::View(ViewChange::ZoomBy(1.25))),
-        ("Zoom out", Command::View(ViewChange::ZoomBy(0.8))),
-        ("Fit picture", Command::View(ViewChange::Zoom(None))),
-        ("Take the tour", Command::Tour(1)),
-        ("Dark theme", Command::View(ViewChange::Theme(Colours::Dark))),
-        ("Light theme", Command::View(ViewChange::Theme(Colours::Light))),
-        ("Quit", Command::Quit),
-    ];
-    for (name, command) in single {
-        add(name.to_owned(), command);
-    }
-    for (what, list) in [
-        ("View", Mode::ALL.iter().map(|&m| (m.word(), m.title(), ViewChange::Mode(m))).collect::<Vec<_>>()),
-        ("Image", Image::ALL.iter().map(|&m| (m.word(), m.title(), ViewChange::Image(m))).collect()),
-        ("Reduction", Reduction::ALL.iter().map(|&m| (m.word(), m.title(), ViewChange::Reduction(m))).collect()),
-        ("Colours", ColourMap::ALL.iter().map(|&m| (m.word(), m.title(), ViewChange::Map(m))).collect()),
-        ("Layer", Overlay::ALL.iter().map(|&m| (m.word(), m.title(), ViewChange::Overlay(m, None))).collect()),
-        ("Tab", Tab::ALL.iter().map(|&m| (m.word(), m.title(), ViewChange::Tab(m))).collect()),
-        ("Key order", KeyOrder::ALL.iter().map(|&m| (m.word(), m.title(), ViewChange::Keys(m))).collect()),
-        ("Numbers", Numbers::ALL.iter().map(|&m| (m.word(), m.title(), ViewChange::Numbers(m))).collect()),
-        ("What if", WhatIf::ALL.iter().map(|&m| (m.word(), m.title(), ViewChange::WhatIf(m, None))).collect()),
-    ] {
-        for (word, title, change) in list {
-            add(format!("{what}: {word} \u{2013} {title}"), Command::View(change));
-        }
-    }
-    for block in 0..71 {
-        add(format!("Go to block {block}"), Command::Select(Select::Block(block)));
-    }
-    for name in &desk.session.plan().boundaries {
-        add(format!("Go to tensor {name}"), Command::Select(Select::Tensor(name.clone())));
-    }
-    rows
+    let mut all = Command::palette();
+    all.extend((0..71).map(|block| Command::Select(Select::Block(block))));
+    let boundaries = desk.session.plan().boundaries.iter();
+    all.extend(boundaries.map(|name| Command::Select(Select::Tensor(name.clone()))));
+    all.into_iter().map(|command| (command.title(), command)).collect()
 }
 
 #[cfg(test)]

@@ -1,0 +1,78 @@
+//! Which tokens differ, and which of them the tested cause explains: a veil from afar, marks in the corners from near.
+
+use super::super::mark::Mark;
+use super::super::memory::Memory;
+use super::super::theme::Theme;
+use super::canvas::Projection;
+use super::texture::upload;
+use crate::session::{Fate, Marks, Veil};
+use egui::{Color32, Painter, Pos2, Rect, Shape, Stroke, pos2, vec2};
+
+/// From this many points per token on, marks stand in the tokens' corners.
+const NEAR: f32 = 10.0;
+
+/// Tokens that differ.
+pub(super) fn mismatches(
+    painter: &Painter,
+    memory: &mut Memory,
+    projection: &Projection,
+    pane: Rect,
+    marks: &Marks,
+    theme: &Theme,
+) {
+    if marks.size != Some(projection.size) {
+        return;
+    }
+    if projection.zoom < NEAR {
+        return from_afar(painter, memory, projection, marks.veil.as_ref(), theme.differs);
+    }
+    let (columns, rows) = projection.visible(pane);
+    let side = (projection.zoom * 0.3).min(10.0);
+    for y in rows {
+        for x in columns.clone() {
+            if marks.differing.get(y * projection.size.width + x).is_none_or(|&count| count == 0) {
+                continue;
+            }
+            let corner = projection.rect(x as f32, y as f32, 1.0, 1.0).right_top();
+            let points = vec![corner, corner + vec2(-side, 0.0), corner + vec2(0.0, side)];
+            painter.add(Shape::convex_polygon(points, theme.differs, Stroke::new(0.8, Color32::from_black_alpha(170))));
+        }
+    }
+}
+
+/// What became of each token when the tested cause was switched on.
+pub(super) fn explained(
+    painter: &Painter,
+    memory: &mut Memory,
+    projection: &Projection,
+    pane: Rect,
+    marks: &Marks,
+    theme: &Theme,
+) {
+    let Some((veil, mask)) = marks.explained.as_ref().filter(|(_, mask)| mask.size == projection.size) else { return };
+    if projection.zoom < NEAR {
+        return from_afar(painter, memory, projection, Some(veil), Color32::WHITE);
+    }
+    let (columns, rows) = projection.visible(pane);
+    let radius = (projection.zoom * 0.16).clamp(2.5, 5.0);
+    for y in rows {
+        for x in columns.clone() {
+            let fate = mask.tokens.get(y * projection.size.width + x).copied().unwrap_or_default();
+            let mark = match fate {
+                Fate::Equal => continue,
+                Fate::Explained => Mark::Exact,
+                Fate::Unexplained => Mark::Differs,
+                Fate::NewlyWrong => Mark::ZeroSign,
+            };
+            let at = projection.rect(x as f32, y as f32, 1.0, 1.0).left_bottom() + vec2(radius + 1.5, -radius - 1.5);
+            painter.circle_filled(at, radius + 1.2, Color32::from_black_alpha(170));
+            mark.paint(painter, at, radius, theme);
+        }
+    }
+}
+
+fn from_afar(painter: &Painter, memory: &mut Memory, projection: &Projection, veil: Option<&Veil>, tint: Color32) {
+    let Some(veil) = veil else { return };
+    let texture = upload(painter, memory, veil.id, projection.size, &veil.pixels);
+    painter.image(texture, projection.plane(), Rect::from_min_max(Pos2::ZERO, pos2(1.0, 1.0)), tint);
+}
