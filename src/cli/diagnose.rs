@@ -1,13 +1,15 @@
 //! `blockscope diagnose`: which known cause explains the subject's divergence, kernel by kernel.
 
 use super::memory::Memory;
-use super::sources::{self, Sources};
+use super::sources::{self, Loaded, Sources};
 use super::{Exit, Failure, output};
+use crate::compare::parity::Side;
 use crate::diagnosis::search::{self, Stage};
 use crate::diagnosis::{Diagnosis, Finding, Question, Run};
 use crate::engine::memory::Habit;
 use crate::engine::{self, Control, EngineSpec, runner};
-use crate::plan::Detail;
+use crate::plan::{Detail, names};
+use crate::tensor::Tensor;
 use clap::Args;
 use serde_json::json;
 use std::sync::Arc;
@@ -15,10 +17,10 @@ use std::time::Instant;
 
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
-    /// The side under test: an engine, with causes switched on or without.
+    /// The side under test: an engine, with causes switched on or without, or a capture directory.
     #[arg(long, value_name = "S")]
     pub(super) subject: String,
-    /// The side that is right: an engine. One that is not the exact network itself is doubted, and walked too.
+    /// The side that is right: the same kinds. One that is not the exact network itself is doubted, and walked too.
     #[arg(long, value_name = "R", default_value = "cpu")]
     pub(super) reference: String,
     #[command(flatten)]
@@ -55,17 +57,22 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
         }
         output::line(format_args!("took {:.1} s", start.elapsed().as_secs_f64()));
     }
-    let found = answer.iter().flatten().any(|d| !d.findings.is_empty());
-    Ok(if found { Exit::Differs } else { Exit::Exact })
+    let sides = || answer.iter().flatten();
+    let doubtful = |d: &Diagnosis| d.doubts.iter().any(|doubt| doubt.holds == Some(false));
+    Ok(match () {
+        () if sides().any(|d| !d.findings.is_empty() || doubtful(d)) => Exit::Differs,
+        () if sides().any(|d| d.exact == 0) => Exit::Unasked,
+        () => Exit::Exact,
+    })
 }
 
 /// Both sides; `None` for a side that is the exact network itself.
 pub(super) fn diagnose(arguments: &Arguments, tell: bool) -> Result<[Option<Diagnosis>; 2], Failure> {
-    let loaded = arguments.sources.load(Detail::Raw)?;
+    let sides = sources::sides_with(&arguments.sources, &arguments.subject, &arguments.reference, Detail::Raw)?;
+    let loaded = sides.loaded;
     let until = arguments.until.as_deref().map(|text| sources::step(&loaded.plan, text)).transpose()?;
     let steps = runner::until(&loaded.plan, until);
     let keeper = arguments.memory.keeper(&loaded.plan, &steps, &loaded.model, Habit::Blocks)?;
-    let specs = [&arguments.subject, &arguments.reference].map(|text| text.parse::<EngineSpec>());
     let exact = EngineSpec::cpu();
     let control = Control::new();
     let progress = |stage: Stage| {
@@ -74,18 +81,18 @@ pub(super) fn diagnose(arguments: &Arguments, tell: bool) -> Result<[Option<Diag
         }
     };
     let mut answers = [None, None];
-    for (i, spec) in specs.into_iter().enumerate() {
-        let spec = spec.map_err(Failure::ask)?;
-        let trusted = i == 1 && spec.changes.is_empty() && (spec == EngineSpec::reference() || spec == exact);
-        if trusted {
+    let names = [&arguments.subject, &arguments.reference];
+    for (i, (side, text)) in [sides.subject, sides.reference].into_iter().zip(names).enumerate() {
+        let spec = text.parse::<EngineSpec>();
+        let trusted = |spec: EngineSpec| spec.changes.is_empty() && (spec == EngineSpec::reference() || spec == exact);
+        if i == 1 && spec.is_ok_and(trusted) {
             continue;
         }
-        let side = Run::engine(&spec, &loaded.plan).map_err(Failure::ask)?.within(&keeper);
         let question = Question {
             plan: Arc::clone(&loaded.plan),
             model: Arc::clone(&loaded.model),
-            features: loaded.input.features.clone(),
-            side,
+            features: features(&side, &arguments.sources, sides.features.as_ref()),
+            side: open(side, text, &loaded)?.within(&keeper),
             until,
             limit: arguments.limit,
         };
@@ -96,16 +103,46 @@ pub(super) fn diagnose(arguments: &Arguments, tell: bool) -> Result<[Option<Diag
     Ok(answers)
 }
 
+/// What a side is meant to have been given: a recording's own input proves nothing about it, one named does.
+fn features(side: &Side, sources: &Sources, found: Option<&Tensor>) -> Option<Tensor> {
+    match side {
+        Side::Recorded(record) if sources.input.is_none() && record.has(&names::features()) => None,
+        Side::Recorded(_) | Side::Live(..) => found.cloned(),
+    }
+}
+
+fn open<'a>(side: Side, text: &str, loaded: &Loaded) -> Result<Run<'a>, Failure> {
+    match side {
+        Side::Live(engine, plan) => Ok(Run::Engine { engine, plan }),
+        Side::Recorded(record) if loaded.plan.boundaries.iter().any(|name| record.has(name)) => {
+            Ok(Run::Recording(Box::new(move |name| record.tensor(name).ok())))
+        }
+        Side::Recorded(_) => Err(Failure::ask(format_args!(
+            "a digest says that something differs and nothing more: expected an engine or a capture directory with \
+             bytes (`blockscope run --save-capture DIR` writes one); `blockscope parity` compares digests; found {text}"
+        ))),
+    }
+}
+
 /// The answer for people.
 pub(super) fn text(side: &str, diagnosis: &Diagnosis) -> Vec<String> {
-    let mut lines: Vec<String> =
-        diagnosis.doubts.iter().map(|d| format!("{}: {}", if d.holds { "checked" } else { "DOUBT" }, d.text)).collect();
+    let doubted = |holds| match holds {
+        Some(true) => "checked",
+        Some(false) => "DOUBT",
+        None => "not checked",
+    };
+    let mut lines: Vec<String> = Vec::new();
+    for doubt in &diagnosis.doubts {
+        let evidence = doubt.evidence.map(|id| format!(" [{id}]")).unwrap_or_default();
+        lines.push(format!("{}: {}{evidence}", doubted(doubt.holds), doubt.text));
+    }
     for (i, finding) in diagnosis.findings.iter().enumerate() {
         let then = if i == 0 { "first divergence" } else { "with that accepted, the next divergence" };
         lines.push(format!("{side}, {then}: {}", finding.sentence()));
         lines.extend(details(finding));
     }
     match diagnosis.findings.len() {
+        0 if diagnosis.exact == 0 => lines.push(format!("{side}: nothing was compared")),
         0 => lines.push(format!("{side}: bit-exact, {} tensors compared, no cause fires", diagnosis.exact)),
         n => {
             let profile = search::profile_of(diagnosis);
@@ -114,6 +151,10 @@ pub(super) fn text(side: &str, diagnosis: &Diagnosis) -> Vec<String> {
                 lines.push(format!("reproduce with: --subject cpu+{profile}"));
             }
         }
+    }
+    if let Some((name, reason)) = diagnosis.not_compared.first() {
+        let n = diagnosis.not_compared.len();
+        lines.push(format!("{side}: {n} tensors were not compared; the first is \"{name}\": {reason}"));
     }
     lines
 }

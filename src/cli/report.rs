@@ -71,7 +71,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     let question = Question {
         plan: &plan,
         model: &loaded.model,
-        features: sides.features,
+        features: sides.features.clone(),
         steps,
         mode: Mode::Both,
         control: &control,
@@ -95,7 +95,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     let (compared, differing) = answer.tally();
     if differing > 0 && !arguments.no_causes {
         drop(reference);
-        let found = diagnose(arguments, &loaded, subject, last, (&control, &keeper))?;
+        let found = diagnose(arguments, (&loaded, sides.features), subject, last, (&control, &keeper))?;
         explain(&mut report, &found);
     }
     report.command = format!(
@@ -163,7 +163,7 @@ impl Evidence {
 
 fn diagnose(
     arguments: &Arguments,
-    loaded: &sources::Loaded,
+    (loaded, features): (&sources::Loaded, Option<Tensor>),
     subject: Side,
     until: Option<usize>,
     (control, keeper): (&Control, &Arc<Keeper>),
@@ -178,14 +178,8 @@ fn diagnose(
         Side::Recorded(record) => diagnosis::Run::Recording(Box::new(move |name| record.tensor(name).ok())),
     };
     let until = until.map(|last| plan.tensor(loaded.plan.steps[last].name()).step.unwrap_or(last));
-    let question = diagnosis::Question {
-        plan,
-        model: Arc::clone(&loaded.model),
-        features: loaded.input.features.clone(),
-        side,
-        until,
-        limit: FINDINGS,
-    };
+    let question =
+        diagnosis::Question { plan, model: Arc::clone(&loaded.model), features, side, until, limit: FINDINGS };
     let mut exact = crate::engine::open(&"cpu".parse().map_err(Failure::ask)?)?;
     exact.keep_within(keeper);
     Ok(diagnosis::search::diagnose(question, &mut *exact, control, &|_| {})?)

@@ -164,6 +164,11 @@ impl Sides {
 
 /// Opens both sides: engines, or recordings by their path. Without `--size` or `--input` a recording's own are used.
 pub(super) fn sides(sources: &Sources, subject: &str, reference: &str) -> Result<Sides, Failure> {
+    sides_with(sources, subject, reference, Detail::Needed)
+}
+
+/// [`sides`] with a plan of some detail.
+pub(super) fn sides_with(sources: &Sources, subject: &str, reference: &str, detail: Detail) -> Result<Sides, Failure> {
     let (s_record, r_record) = (recording(subject)?, recording(reference)?);
     let records: Vec<&Recording> = s_record.iter().chain(&r_record).collect();
     for note in records.iter().flat_map(|record| &record.notes) {
@@ -200,7 +205,7 @@ pub(super) fn sides(sources: &Sources, subject: &str, reference: &str) -> Result
     for note in &input.notes {
         output::complain(&format!("note: {note}"));
     }
-    let plan = Arc::new(Plan::new(input.geometry, Detail::Needed));
+    let plan = Arc::new(Plan::new(input.geometry, detail));
     let side = |text: &str, record: Option<Recording>| -> Result<Side, Failure> {
         if let Some(record) = record {
             return Ok(Side::Recorded(Box::new(record)));

@@ -78,7 +78,9 @@ impl Order {
     fn test(self, control: &Control) -> Result<Diagnosis, String> {
         let Self { plan, model, step, known, observed } = self;
         let seen = observed.clone();
-        let segment = Segment { plan: &plan, model: &model, steps: step..step + 1, known: &known, observed };
+        let between = BTreeMap::new();
+        let segment =
+            Segment { plan: &plan, model: &model, steps: step..step + 1, known: &known, between: &between, observed };
         let found = explain::explain(&segment, &[], control, &|_, _| {}).map_err(|error| error.to_string())?;
         let cause = |tested: &Tested| CauseFound {
             ids: tested.causes.iter().map(|id| (*id).to_owned()).collect(),

@@ -64,6 +64,23 @@ impl Cpu {
     pub fn level(&self) -> Level {
         self.level
     }
+
+    /// The bytes of a step's outputs, in the order of [`Op::outputs`], from tensors that are held elsewhere.
+    pub(crate) fn outputs(
+        &self,
+        step: &Step,
+        sources: reference::Sources<'_>,
+        control: &Control,
+    ) -> Result<Vec<Bytes>, EngineError> {
+        reference::check_inputs("cpu", step, sources)?;
+        let reference::Sources { plan, model, tensors } = sources;
+        let (level, weights) = (self.level, &self.weights);
+        if step.rules.is_exact() && is_regular(&step.op) {
+            compute(&step.op, &Job { level, plan, model, tensors, weights, control })
+        } else {
+            reference::run_whole(step, sources, control)
+        }
+    }
 }
 
 /// Whether an op has the network's own extents. A cause under test may cut K where no group ends.
@@ -107,15 +124,7 @@ impl Engine for Cpu {
 
     fn run(&mut self, step: &Step, control: &Control) -> Result<StepReport, EngineError> {
         let start = Instant::now();
-        let sources = self.held.sources();
-        reference::check_inputs("cpu", step, sources)?;
-        let reference::Sources { plan, model, tensors } = sources;
-        let (level, weights) = (self.level, &self.weights);
-        let outputs = if step.rules.is_exact() && is_regular(&step.op) {
-            compute(&step.op, &Job { level, plan, model, tensors, weights, control })?
-        } else {
-            reference::run_whole(step, sources, control)?
-        };
+        let outputs = self.outputs(step, self.held.sources(), control)?;
         self.held.publish(step, outputs)?;
         Ok(StepReport { duration: start.elapsed() })
     }

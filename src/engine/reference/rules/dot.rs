@@ -1,5 +1,6 @@
 //! Dot products under changed rules: other group sizes, widths, alignments, orders and units.
 
+use super::group::{self, Alignment, SMALL};
 use crate::numerics::fdpa::{self, Operand};
 use crate::numerics::hopper;
 use crate::numerics::rules::{Align, Chain, Dot, KOrder, SharedExponent, Unit};
@@ -37,11 +38,14 @@ impl Operands<'_> {
         }
     }
 
-    fn value(&self, k: usize) -> f32 {
+    /// All products, each exact in `f32`.
+    fn products(&self) -> Vec<f32> {
+        let small = &*SMALL;
+        let code = |c: u8| small[usize::from(c)].single;
         match self {
-            Self::Codes(a, b) => e4m3::decode(a[k]) * e4m3::decode(b[k]),
-            Self::Halves(a, b) => a[k].to_f32() * b[k].to_f32(),
-            Self::Mixed(a, b) => a[k].to_f32() * e4m3::decode(b[k]),
+            Self::Codes(a, b) => a.iter().zip(*b).map(|(&a, &b)| code(a) * code(b)).collect(),
+            Self::Halves(a, b) => a.iter().zip(*b).map(|(a, b)| a.to_f32() * b.to_f32()).collect(),
+            Self::Mixed(a, b) => a.iter().zip(*b).map(|(a, &b)| a.to_f32() * code(b)).collect(),
         }
     }
 
@@ -83,6 +87,17 @@ fn fixed_point(operands: Operands<'_>, seed: f64, rules: &Dot) -> Sum {
     let (own_group, own_fraction) = operands.format();
     let group = if rules.group == 0 { own_group } else { usize::from(rules.group) };
     let fraction = if rules.fraction == 0 { own_fraction } else { i32::from(rules.fraction) };
+    if let Operands::Codes(a, b) = operands
+        && group <= group::MOST
+        && fraction >= group::FEWEST
+    {
+        return codes(a, b, seed, (group, fraction), rules);
+    }
+    general(operands, seed, (group, fraction), rules)
+}
+
+/// Groups of operands of any format.
+fn general(operands: Operands<'_>, seed: f64, (group, fraction): (usize, i32), rules: &Dot) -> Sum {
     let len = operands.len();
     let at = |i: usize| operands.at(if rules.order == KOrder::Reversed { len - 1 - i } else { i });
     let mut sum = Sum { carried: seed, wide: seed };
@@ -114,11 +129,35 @@ fn fixed_point(operands: Operands<'_>, seed: f64, rules: &Dot) -> Sum {
     sum
 }
 
+/// [`fixed_point`] for codes: the same, fast.
+fn codes(a: &[u8], b: &[u8], seed: f64, (group, fraction): (usize, i32), rules: &Dot) -> Sum {
+    let small = &*SMALL;
+    let how = Alignment { fraction, align: rules.align, exponent: rules.exponent };
+    let mut sum = Sum { carried: seed, wide: seed };
+    let len = a.len();
+    for start in (0..len).step_by(group) {
+        if !sum.carried.is_finite() {
+            return sum;
+        }
+        let end = (start + group).min(len);
+        let places = match rules.order {
+            KOrder::Forward => start..end,
+            KOrder::Reversed => len - end..len - start,
+        };
+        let pairs = a[places.clone()].iter().zip(&b[places]);
+        sum.wide = group::sum(pairs.map(|(&a, &b)| (small[usize::from(a)], small[usize::from(b)])), sum.carried, how);
+        sum.carried = carry(sum.wide, rules.chain);
+    }
+    sum
+}
+
 /// `f32` multiply-adds, one product after the other; products of codes and of halves are exact in `f32`.
 fn singles(operands: Operands<'_>, seed: f64, order: KOrder) -> Sum {
-    let len = operands.len();
-    let k = |i: usize| if order == KOrder::Reversed { len - 1 - i } else { i };
-    let total = (0..len).fold(seed as f32, |acc, i| acc + operands.value(k(i)));
+    let products = operands.products();
+    let total = match order {
+        KOrder::Forward => products.iter().fold(seed as f32, |acc, product| acc + product),
+        KOrder::Reversed => products.iter().rev().fold(seed as f32, |acc, product| acc + product),
+    };
     Sum { carried: f64::from(total), wide: f64::from(total) }
 }
 
@@ -128,7 +167,7 @@ fn two_halves(operands: Operands<'_>, seed: f64) -> Sum {
     match operands {
         Operands::Codes(a, b) => {
             for (a, b) in a.chunks(32).zip(b.chunks(32)) {
-                acc = hopper::mma_fp8(a, b, acc);
+                acc = group::two_halves(a, b, acc, &SMALL);
             }
         }
         Operands::Halves(a, b) => {
@@ -159,7 +198,7 @@ fn carry(wide: f64, chain: Chain) -> f64 {
     }
 }
 
-fn align(value: i64, shift: i32, rule: Align) -> i64 {
+pub(super) fn align(value: i64, shift: i32, rule: Align) -> i64 {
     if shift >= 0 || rule == Align::TowardZero {
         return fdpa::truncate(value, shift);
     }
@@ -175,7 +214,7 @@ fn align(value: i64, shift: i32, rule: Align) -> i64 {
 }
 
 /// A finite value as `significand * 2^scale`, and its exponent with a half's floor; `None` for a zero.
-fn decompose(x: f64) -> (i64, i32, Option<i32>) {
+pub(super) fn decompose(x: f64) -> (i64, i32, Option<i32>) {
     if x == 0.0 {
         return (0, 0, None);
     }
@@ -195,7 +234,7 @@ fn product_exponent(a: &Operand, b: &Operand) -> i32 {
     product.unsigned_abs().ilog2() as i32 + a.scale + b.scale
 }
 
-fn pow2(exponent: i32) -> f64 {
+pub(super) fn pow2(exponent: i32) -> f64 {
     f64::from_bits(((exponent + 1023) as u64) << 52)
 }
 
@@ -227,6 +266,30 @@ mod tests {
             let exact = fdpa::dot_f16(&a, &b, start);
             let got = fixed_point(Operands::Halves(&a, &b), start.to_f64(), &Dot::EXACT).half();
             assert_eq!(got.to_bits(), exact.to_bits(), "f16, seed {seed}");
+        }
+    }
+
+    #[test]
+    fn the_fast_path_agrees_with_the_general_one_under_every_rule() {
+        let kinds = [SharedExponent::OperandSum, SharedExponent::Product, SharedExponent::Unfloored];
+        let aligns = [Align::TowardZero, Align::Floor, Align::Nearest];
+        for seed in 1..60_u32 {
+            let (a, b) = (codes(seed, 64), codes(seed.wrapping_mul(77) + 1, 64));
+            let (a, b): (Vec<u8>, Vec<u8>) =
+                a.into_iter().zip(b).map(|(a, b)| if seed % 3 == 0 { (a & 0x8f, b & 0x8f) } else { (a, b) }).unzip();
+            let start = f64::from(f16::from_f32(seed as f32 / 8.0 - 3.0));
+            for (exponent, align) in kinds.into_iter().flat_map(|x| aligns.map(|a| (x, a))) {
+                for (group, fraction, order) in
+                    [(4, 12, KOrder::Forward), (16, 13, KOrder::Reversed), (32, 25, KOrder::Forward)]
+                {
+                    let rules = Dot { group, fraction, align, exponent, order, ..Dot::EXACT };
+                    let fast = super::codes(&a, &b, start, (usize::from(group), i32::from(fraction)), &rules);
+                    let slow =
+                        general(Operands::Codes(&a, &b), start, (usize::from(group), i32::from(fraction)), &rules);
+                    assert_eq!(fast.half().to_bits(), slow.half().to_bits(), "seed {seed}, {rules:?}");
+                    assert_eq!(fast.wide, slow.wide, "seed {seed}, {rules:?}");
+                }
+            }
         }
     }
 

@@ -4,6 +4,7 @@
 //! functions of [`numerics`](crate::numerics); the other arms are what ports were seen to do instead.
 
 mod dot;
+mod group;
 mod half;
 mod layout;
 mod publication;
