@@ -94,6 +94,12 @@ mod tests {
         assert_eq!(exp_weight(f16::from_f32(-100.0)), exp_weight(f16::from_f32(-7.0)), "low");
         assert_eq!(exp_weight(f16::from_f32(100.0)).to_f32(), 9.75, "high");
         assert_eq!(exp_weight_vit(f16::from_f32(50.0)), VIT.weight(f16::from_f32(4.0)), "vit high");
+        for (score, bits) in [(-50.0, 0x1c20), (f32::NEG_INFINITY, 0x1c20), (50.0, 0x3e90), (f32::INFINITY, 0x3e90)] {
+            assert_eq!(exp_weight_vit(f16::from_f32(score)).to_bits(), bits, "vit {score}");
+        }
+        for (score, bits) in [(f32::NEG_INFINITY, 0x0400), (f32::INFINITY, 0x48e0)] {
+            assert_eq!(exp_weight(f16::from_f32(score)).to_bits(), bits, "window {score}");
+        }
         assert_eq!(f16::from_f32(VIT.slope).to_bits(), 0x2dbb, "vit slope is a half");
         assert_eq!(f16::from_f32(VIT.offset).to_bits(), 0x3ed6, "vit offset is a half");
     }

@@ -175,6 +175,16 @@ mod tests {
     }
 
     #[test]
+    fn a_zero_accumulator_cuts_what_lies_below_its_units() {
+        // 2^-25 is a tie, and 2^-46 would break it: but E is -21 although both pairs lie deeper, so the unit is 2^-45.
+        let power = |exponent: i32| f16::from_f32(2_f32.powi(exponent));
+        let (a, b) = ([power(-11), power(-24)], [power(-14), power(-22)]);
+        assert_eq!(fdpa_f16(&a, &b, f16::ZERO).to_bits(), 0, "the tie goes to the even zero");
+        let (a, b) = ([power(-11), power(-23)], [power(-14), power(-22)]);
+        assert_eq!(fdpa_f16(&a, &b, f16::ZERO).to_bits(), 1, "2^-45 is a whole unit and breaks the tie");
+    }
+
+    #[test]
     fn non_finite_accumulators_pass_through() {
         for acc in [f16::INFINITY, f16::NEG_INFINITY] {
             assert_eq!(fdpa_fp8(&[0x7e; 16], &[0xfe; 16], acc), acc, "fp8");
