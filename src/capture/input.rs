@@ -40,5 +40,6 @@ pub fn open(spec: &str, size: Option<Size>, conditions: &Conditions) -> Result<I
         return Err(OpenError::Size { spec: spec.to_owned(), expected, found });
     }
     let features = recording.features()?;
-    Ok(Input { geometry: recording.geometry, features, source: spec.to_owned(), notes: recording.notes })
+    let (geometry, picture) = (recording.geometry, recording.picture());
+    Ok(Input { geometry, features, source: spec.to_owned(), notes: recording.notes, picture })
 }

@@ -159,6 +159,14 @@ impl Recording {
         }
     }
 
+    /// The recorded image and its conditions, where it was recorded instead of the features.
+    pub fn picture(&self) -> Option<(Picture, Conditions)> {
+        match &self.input {
+            RecordedInput::Proxy(picture, conditions) => Some((picture.clone(), *conditions)),
+            RecordedInput::Features | RecordedInput::Unknown(_) => None,
+        }
+    }
+
     fn missing(&self, name: &TensorName, fallback: &str) -> CaptureError {
         let reason = self.omitted(name.as_str()).unwrap_or(fallback).to_owned();
         CaptureError::Missing { tensor: name.clone(), reason }

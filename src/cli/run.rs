@@ -29,9 +29,12 @@ pub(super) struct Arguments {
     /// The last step to run: a tensor's name or a step's index.
     #[arg(long, value_name = "STEP")]
     until: Option<String>,
-    /// Save the run as a capture directory: the features and every boundary.
+    /// Save the run as a capture directory: its input (an image, else the features) and every boundary.
     #[arg(long, value_name = "DIR")]
     save_capture: Option<PathBuf>,
+    /// With --save-capture: only these boundaries, such as transition-8-9,block-9,head.
+    #[arg(long, value_name = "NAMES", requires = "save_capture")]
+    boundaries: Option<String>,
     /// With --save-capture: also every kernel's tensor of these blocks, such as 0,5-8.
     #[arg(long, value_name = "BLOCKS", requires = "save_capture")]
     kernels: Option<String>,
@@ -135,6 +138,8 @@ struct Saver<'a> {
     plan: &'a Plan,
     dumps: BTreeMap<TensorName, PathBuf>,
     capture: Option<Writer>,
+    /// The boundaries that the capture takes; all of them when nothing was chosen.
+    chosen: Option<BTreeSet<TensorName>>,
     kernels: BTreeSet<usize>,
     quiet: bool,
     boundaries: Vec<Boundary>,
@@ -152,16 +157,21 @@ impl<'a> Saver<'a> {
         quiet: bool,
     ) -> Result<Self, Failure> {
         let kernels = arguments.kernels.as_deref().map_or(Ok(BTreeSet::new()), blocks)?;
+        let chosen = arguments.boundaries.as_deref().map(|text| boundaries(plan, text)).transpose()?;
         let mut capture = match &arguments.save_capture {
             Some(path) => Some(Writer::create(path, plan.geometry).map_err(Failure::ask)?),
             None => None,
         };
         if let Some(capture) = &mut capture {
-            capture.add(&loaded.input.features).map_err(Failure::ask)?;
+            match &loaded.input.picture {
+                Some((picture, conditions)) => capture.proxy(picture, conditions),
+                None => capture.add(&loaded.input.features),
+            }
+            .map_err(Failure::ask)?;
             loaded.input.features.rest();
         }
         let (boundaries, head, spent, failure) = (Vec::new(), None, Duration::ZERO, None);
-        Ok(Self { plan, dumps, capture, kernels, quiet, boundaries, head, spent, failure })
+        Ok(Self { plan, dumps, capture, chosen, kernels, quiet, boundaries, head, spent, failure })
     }
 
     fn step(
@@ -175,7 +185,8 @@ impl<'a> Saver<'a> {
         self.spent += report.duration;
         for name in step.op.outputs() {
             let boundary = self.plan.tensor(name).role == Role::Boundary;
-            let recorded = self.capture.is_some() && (boundary || self.kernels.contains(&step.block));
+            let chosen = self.chosen.as_ref().map_or(boundary, |chosen| chosen.contains(name));
+            let recorded = self.capture.is_some() && (chosen || self.kernels.contains(&step.block) && !boundary);
             if !boundary && !recorded && !self.dumps.contains_key(name) {
                 continue;
             }
@@ -223,16 +234,30 @@ impl<'a> Saver<'a> {
                 capture.output(composed).map_err(Failure::ask)?;
             }
             let about = json!({
-                "program": concat!("blockscope ", env!("CARGO_PKG_VERSION")), "engine": info.name,
+                "program": concat!("blockscope ", env!("CARGO_PKG_VERSION")), "engine": arguments.engine.to_string(),
                 "device": info.device, "model": loaded.model.source,
                 "modelDigest": loaded.model.digest().to_string(), "input": loaded.input.source,
             });
-            let reason = arguments.until.as_ref().map(|step| format!("the run ended at {step}"));
-            let reason = reason.unwrap_or_else(|| "not recorded".to_owned());
+            let reason = match (&arguments.boundaries, &arguments.until) {
+                (Some(_), _) => "left out of this capture: not among the boundaries that were asked for".to_owned(),
+                (None, Some(step)) => format!("the run ended at {step}"),
+                (None, None) => "not recorded".to_owned(),
+            };
             capture.finish(&reason, Some(about)).map_err(Failure::ask)?;
         }
         Ok(self.boundaries)
     }
+}
+
+/// Boundaries such as `transition-8-9,block-9`.
+fn boundaries(plan: &Plan, text: &str) -> Result<BTreeSet<TensorName>, Failure> {
+    let boundary = |part: &str| {
+        let name = sources::tensor(plan, part.trim())?;
+        let kernel =
+            || Failure::ask(format_args!("--boundaries: {name} is no boundary; --kernels takes kernels' tensors"));
+        if plan.tensor(&name).role == Role::Boundary { Ok(name) } else { Err(kernel()) }
+    };
+    text.split(',').map(boundary).collect()
 }
 
 /// Blocks such as `0,5-8`.

@@ -192,7 +192,7 @@ pub(super) fn sides_with(sources: &Sources, subject: &str, reference: &str, deta
         (None, Some((features, source))) => {
             let geometry = records[0].geometry;
             let (features, source) = (features, source.clone());
-            let input = Input { geometry, features: features.clone(), source, notes: Vec::new() };
+            let input = Input { geometry, features: features.clone(), source, notes: Vec::new(), picture: None };
             (input, Some(features))
         }
         (None, None) => {

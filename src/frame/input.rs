@@ -23,6 +23,8 @@ pub struct Input {
     pub source: String,
     /// What a person should know, such as that the image was resized.
     pub notes: Vec<String>,
+    /// The picture of the valid size that alone made the features, and under which conditions.
+    pub picture: Option<(Picture, Conditions)>,
 }
 
 /// Why an input cannot be had.
@@ -116,7 +118,7 @@ pub(crate) fn geometry(spec: &str, size: Size) -> Result<Geometry, InputError> {
 fn synthetic(spec: &str, size: Option<Size>, seed: u32) -> Result<Input, InputError> {
     let geometry = geometry(spec, size.unwrap_or(DEFAULT_SIZE))?;
     let features = synthetic::features(&geometry, seed);
-    Ok(Input { geometry, features, source: format!("synthetic:{seed}"), notes: Vec::new() })
+    Ok(Input { geometry, features, source: format!("synthetic:{seed}"), notes: Vec::new(), picture: None })
 }
 
 /// The input of a picture, resized when another size is asked for.
@@ -147,7 +149,8 @@ pub fn from_picture(
     if history.is_some_and(|h| h.size != size) {
         notes.push("the history has another size and was left out".to_owned());
     }
-    Ok(Input { geometry, features, source: source.to_owned(), notes })
+    let picture = history.is_none().then_some((fitted, *conditions));
+    Ok(Input { geometry, features, source: source.to_owned(), notes, picture })
 }
 
 /// The features of a picture of the valid size; without history lanes 7 to 9 copy 4 to 6.
@@ -201,7 +204,7 @@ fn recorded(spec: &str, size: Option<Size>) -> Result<Input, InputError> {
         return Err(InputError::WrongLength { path: path.to_owned(), size, field, expected, found });
     }
     let features = Tensor::new(FEATURES.into(), shape, Bytes::copy(&data)).expect("checked above");
-    Ok(Input { geometry, features, source: spec.to_owned(), notes: Vec::new() })
+    Ok(Input { geometry, features, source: spec.to_owned(), notes: Vec::new(), picture: None })
 }
 
 fn widen(halves: &[u8]) -> Vec<u8> {

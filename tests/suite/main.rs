@@ -19,6 +19,7 @@ mod memory;
 mod models;
 mod play;
 mod report;
+mod samples;
 mod shaders;
 #[cfg(feature = "app")]
 mod ui;
