@@ -5,6 +5,7 @@ use blockscope::engine::cpu::{Cpu, Level};
 use blockscope::engine::{Control, Engine as _, EngineError, measure, reference};
 use blockscope::geometry::{Geometry, Size};
 use blockscope::model::{Model, layout};
+use blockscope::numerics::f16;
 use blockscope::plan::{Detail, Plan, Step};
 use blockscope::tensor::{Bytes, Element, Tensor, TensorName};
 use std::collections::{BTreeMap, BTreeSet};
@@ -99,6 +100,16 @@ fn plan(width: usize, height: usize) -> Arc<Plan> {
     Arc::new(Plan::new(Geometry::new(Size::new(width, height)).expect("a size"), Detail::Raw))
 }
 
+/// Equal bytes. Two NaNs are equal: whose payload an operation on two NaNs keeps is up to processor and compiler.
+fn equal(element: Element, found: &[u8], expected: &[u8]) -> bool {
+    let nan = |bytes: &[u8]| match (element, bytes) {
+        (Element::F16, &[a, b]) => f16::from_le_bytes([a, b]).is_nan(),
+        (Element::F32, &[a, b, c, d]) => f32::from_le_bytes([a, b, c, d]).is_nan(),
+        _ => false,
+    };
+    found == expected || nan(found) && nan(expected)
+}
+
 /// Compares one step's sampled rows on random inputs; returns what differs.
 fn differences(engine: &mut Cpu, plan: &Plan, model: &Model, step: &Step, draw: Draw) -> Vec<String> {
     let mut random = Random(0x1234_5678_9abc_def1 + step.index as u64);
@@ -125,9 +136,11 @@ fn differences(engine: &mut Cpu, plan: &Plan, model: &Model, step: &Step, draw: 
         let element = found.shape.element.bytes();
         for (row, expected) in rows.iter().zip(expected.chunks_exact(found.shape.channels * element)) {
             let pairs = found.row(*row).chunks_exact(element).zip(expected.chunks_exact(element));
-            wrong.extend(pairs.enumerate().filter(|(_, (f, e))| f != e).map(|(c, (f, e))| {
-                format!("{name} ({}) row {row} channel {c}: expected {e:02x?}, found {f:02x?}", step.op.word())
-            }));
+            wrong.extend(pairs.enumerate().filter(|(_, (f, e))| !equal(found.shape.element, f, e)).map(
+                |(c, (f, e))| {
+                    format!("{name} ({}) row {row} channel {c}: expected {e:02x?}, found {f:02x?}", step.op.word())
+                },
+            ));
         }
         engine.release(&name);
     }
