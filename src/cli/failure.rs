@@ -3,6 +3,7 @@
 use super::output;
 use crate::engine::EngineError;
 use std::fmt::Display;
+use std::panic::UnwindSafe;
 use std::process::ExitCode;
 
 /// The program's exit status.
@@ -67,6 +68,12 @@ impl From<EngineError> for Failure {
     }
 }
 
+/// Runs a command: a failure is told, and a panic, which tells of itself, is a fault of the program.
+pub(super) fn guarded(command: impl FnOnce() -> Result<Exit, Failure> + UnwindSafe) -> Exit {
+    let outcome = std::panic::catch_unwind(|| command().unwrap_or_else(|failure| failure.tell()));
+    outcome.unwrap_or(Exit::Fault)
+}
+
 /// Help and version go to standard output and are no failure; anything else is a wrong question.
 pub(super) fn usage(error: &clap::Error) -> Exit {
     let text = error.render();
@@ -85,4 +92,38 @@ pub(super) fn report_panics() {
         let message = info.payload_as_str().unwrap_or("no message");
         output::complain(&format!("fault{place}: {message}\nThis is a fault of blockscope; please report it."));
     }));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tensor::TensorName;
+    use rayon::prelude::*;
+
+    #[test]
+    fn every_end_has_its_exit_status() {
+        let ends = [Exit::Exact, Exit::Differs, Exit::Unasked, Exit::Fault];
+        assert_eq!(ends.map(|exit| guarded(move || Ok(exit)) as u8), [0, 1, 2, 3], "the documented numbers");
+        assert_eq!(guarded(|| Err(Failure::ask("a wrong question"))), Exit::Unasked, "bad input");
+        assert_eq!(guarded(|| Err(Failure::Fault("a fault".to_owned()))), Exit::Fault, "a fault that was noticed");
+    }
+
+    #[test]
+    fn a_panic_anywhere_is_a_fault() {
+        assert_eq!(guarded(|| panic!("here")), Exit::Fault, "on the command's own thread");
+        let on_a_worker = || {
+            (0..64).into_par_iter().for_each(|i| assert!(i != 63, "in a kernel"));
+            Ok(Exit::Exact)
+        };
+        assert_eq!(guarded(on_a_worker), Exit::Fault, "on a thread of an engine");
+    }
+
+    #[test]
+    fn an_engines_error_is_the_users_or_the_programs() {
+        let name = || TensorName::from("block-0");
+        let held = EngineError::NotHeld { engine: "cpu".to_owned(), tensor: name() };
+        assert!(matches!(Failure::from(held), Failure::Fault(_)), "a tensor that should be there");
+        let unavailable = EngineError::Unavailable { engine: "vulkan".to_owned(), message: "no loader".to_owned() };
+        assert!(matches!(Failure::from(unavailable), Failure::Ask(_)), "this machine cannot do it");
+    }
 }

@@ -90,14 +90,11 @@ enum Command {
 /// Runs the program with the arguments of the process.
 pub fn run() -> ExitCode {
     failure::report_panics();
-    let outcome = std::panic::catch_unwind(|| {
-        let arguments = match Arguments::try_parse() {
-            Ok(arguments) => arguments,
-            Err(error) => return failure::usage(&error),
-        };
-        dispatch(arguments).unwrap_or_else(|failure| failure.tell())
-    });
-    outcome.unwrap_or(Exit::Fault).into()
+    failure::guarded(|| match Arguments::try_parse() {
+        Ok(arguments) => dispatch(arguments),
+        Err(error) => Ok(failure::usage(&error)),
+    })
+    .into()
 }
 
 fn dispatch(arguments: Arguments) -> Result<Exit, Failure> {

@@ -17,6 +17,7 @@ mod hardware;
 mod layering;
 mod memory;
 mod models;
+mod parity;
 mod play;
 mod report;
 mod samples;

@@ -176,6 +176,53 @@ fn nan_codes_among_the_weights_are_a_finding() {
     assert_eq!((findings[0].nan_codes, findings[0].first), (2, region.offset + 5), "{}", findings[0]);
 }
 
+/// The generator cuts its weights to 0x51; a model of somebody else may hold any code, and no engine cuts it.
+#[test]
+fn weights_beyond_the_generators_largest_are_used_as_they_are() {
+    use blockscope::engine::{Control, EngineSpec, open, reference};
+    use blockscope::tensor::{Bytes, Tensor};
+    let plan = blockscope::plan::Plan::new(
+        blockscope::geometry::Geometry::new(blockscope::geometry::Size::new(64, 64)).expect("a size that runs"),
+        blockscope::plan::Detail::Raw,
+    );
+    let (plan, made) = (std::sync::Arc::new(plan), synthetic::model(1));
+    let (record, region) = layout::find(Parameter::new(1, ParameterKind::Qkv)).expect("block 1 has it");
+    let with = |code: u8| {
+        let bytes = |r: &layout::RecordLayout| {
+            let mut bytes = made.record(&r.name).expect("there").to_vec();
+            if r.name == record {
+                bytes[region.offset..][..region.contents.bytes()].fill(code);
+            }
+            (r.name.clone(), bytes.into())
+        };
+        std::sync::Arc::new(model::Model::from_records(
+            "changed".to_owned(),
+            layout::records().iter().map(bytes).collect(),
+        ))
+    };
+    let step = &plan.steps[plan.find_step("block-1/qkv").expect("a step")];
+    let input = step.op.inputs()[0].clone();
+    let shape = plan.shape(&input);
+    // One code of 1/64 a row: the products are the weights' own values, scaled.
+    let bytes = Bytes::build(shape.bytes(), |out| out.chunks_exact_mut(32).for_each(|row| row[0] = 0x08));
+    let tensor = Tensor::new(input.clone(), shape, bytes).expect("its shape");
+    let mut values = Vec::new();
+    for code in [0x51, 0x7e, 0x7f] {
+        let model = with(code);
+        let mut engine = open(&EngineSpec::cpu()).expect("the cpu engine");
+        engine.load(&plan, &model).expect("loads");
+        engine.write(tensor.clone()).expect("its shape");
+        engine.run(step, &Control::new()).expect("runs");
+        let found = engine.read(step.name()).expect("computed");
+        let tensors = [(input.clone(), tensor.clone())].into();
+        let sources = reference::Sources { plan: &plan, model: &model, tensors: &tensors };
+        let rows = reference::run_rows(step, sources, &[0, 77], &Control::new()).expect("runs");
+        assert_eq!(rows[0].1, [found.row(0), found.row(77)].concat(), "code {code:#x}");
+        values.push(found.value(0, 0));
+    }
+    assert_eq!(values, [9.0 / 64.0, 448.0 / 64.0, 0.0], "the cut's own value, the largest, and NaN as +0");
+}
+
 #[test]
 fn nothing_is_overwritten_and_nothing_half_is_left() {
     let directory = tempfile::tempdir().expect("a temporary directory");
