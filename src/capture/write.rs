@@ -35,8 +35,7 @@ impl Writer {
         if target.is_file() || fs::read_dir(target).is_ok_and(|mut entries| entries.next().is_some()) {
             return Err(CaptureError::Exists { path: target.to_owned() });
         }
-        let parent = target.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        fs::create_dir_all(parent).map_err(fail)?;
+        let parent = crate::model::make_parent(target).map_err(fail)?;
         let draft = tempfile::Builder::new().prefix(".capture-").tempdir_in(parent).map_err(fail)?;
         let side = |size: crate::geometry::Size| json!([size.width, size.height]);
         let mut manifest = Map::new();

@@ -60,7 +60,7 @@ fn check(path: &std::path::Path, json: bool) -> Result<Exit, Failure> {
     }
     if !check.problems.is_empty() {
         return Err(Failure::ask(format_args!(
-            "the model cannot be used: {}; path {}",
+            "the model cannot be used: {}\n  path {}",
             check.problems,
             path.display()
         )));

@@ -53,6 +53,9 @@ fn draft(path: &Path) -> Result<tempfile::NamedTempFile, Failure> {
     if path.is_dir() {
         return Err(Failure::ask(format_args!("expected a file to write, found a directory; path {}", path.display())));
     }
+    if !parent.is_dir() {
+        return Err(Failure::ask(format_args!("cannot write: there is no such folder; path {}", path.display())));
+    }
     let mut builder = tempfile::Builder::new();
     #[cfg(unix)]
     {

@@ -54,7 +54,12 @@ pub struct Check {
 /// # Errors
 /// Refuses the directory whole, with every problem of the manifest, or else of the stage files.
 pub fn read(path: &Path, progress: Progress<'_>) -> Result<Model, ModelError> {
-    let manifest = open(path)?;
+    let (manifest, mut problems) = manifest_of(path);
+    if !problems.is_empty() {
+        // Nothing is hashed for a manifest that is wrong, but sizes are cheap.
+        check_sizes(path, manifest.as_ref(), &mut problems);
+    }
+    let manifest = manifest.filter(|_| problems.is_empty()).ok_or_else(|| refused(path, problems))?;
     let total = manifest.stages.iter().map(|stage| stage.bytes as u64).sum();
     let done = AtomicU64::new(0);
     let read: Vec<_> = manifest
@@ -125,8 +130,7 @@ pub fn write(path: &Path, model: &Model, seed: Option<u32>) -> Result<(), ModelE
     if fs::read_dir(path).is_ok_and(|mut entries| entries.next().is_some()) || path.is_file() {
         return Err(ModelError::Exists { path: path.to_owned() });
     }
-    let parent = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    fs::create_dir_all(parent).map_err(fail)?;
+    let parent = super::make_parent(path).map_err(fail)?;
     let draft = tempfile::Builder::new().prefix(".model-").tempdir_in(parent).map_err(fail)?;
     fs::create_dir_all(draft.path().join(FOLDER).join("stages")).map_err(fail)?;
     model.complete();
@@ -159,21 +163,27 @@ fn pack(model: &Model, stage: usize, offsets: &mut BTreeMap<&'static str, usize>
     bytes
 }
 
-/// A manifest without a problem.
-fn open(path: &Path) -> Result<Manifest, ModelError> {
+/// What a manifest says, and everything that is wrong with it alone.
+fn manifest_of(path: &Path) -> (Option<Manifest>, Problems) {
     let mut problems = Problems::default();
     let value = fields::load(&path.join(MANIFEST), &mut problems);
-    let manifest = value.and_then(|value| manifest::parse(&value, &mut problems));
-    if let Some(manifest) = &manifest {
-        for stage in &manifest.stages {
-            // Cheap checks first: a wrong size is found before anything is hashed, also when records are wrong.
-            let size = place::inside(&path.join(FOLDER), &stage.file)
-                .and_then(|file| file.metadata().map_err(|e| format!("file \"{}\" cannot be read: {e}", stage.file)))
-                .and_then(|metadata| place::check_size(&stage.file, stage.bytes, metadata.len()));
-            problems.take(size);
-        }
-    }
+    (value.and_then(|value| manifest::parse(&value, &mut problems)), problems)
+}
+
+/// A manifest without a problem, whose stage files are there and have their sizes.
+fn open(path: &Path) -> Result<Manifest, ModelError> {
+    let (manifest, mut problems) = manifest_of(path);
+    check_sizes(path, manifest.as_ref(), &mut problems);
     manifest.filter(|_| problems.is_empty()).ok_or_else(|| refused(path, problems))
+}
+
+fn check_sizes(path: &Path, manifest: Option<&Manifest>, problems: &mut Problems) {
+    for stage in manifest.iter().flat_map(|manifest| &manifest.stages) {
+        let size = place::inside(&path.join(FOLDER), &stage.file)
+            .and_then(|file| file.metadata().map_err(|e| format!("file \"{}\" cannot be read: {e}", stage.file)))
+            .and_then(|metadata| place::check_size(&stage.file, stage.bytes, metadata.len()));
+        problems.take(size);
+    }
 }
 
 fn read_stage(path: &Path, stage: &Stage) -> Result<Vec<u8>, String> {

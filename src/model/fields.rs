@@ -99,7 +99,8 @@ impl<'a> Fields<'a> {
         let at = at.into();
         let map = value.as_object();
         if map.is_none() {
-            problems.add(format_args!("{at}: expected an object, found {}", shown(value)));
+            let place = if at.is_empty() { "the manifest" } else { &at };
+            problems.add(format_args!("{place}: expected an object, found {}", shown(value)));
         }
         map.map(|map| Self { map, at })
     }

@@ -51,21 +51,26 @@ pub(super) fn parse(value: &Value, problems: &mut Problems) -> Option<Manifest> 
             Some(found) => problems.add(format_args!("totals.blockCount: expected {}, found {found}", layout::BLOCKS)),
         }
     }
-    let stages = stages(&root, problems);
-    let records = records(&root, &stages, problems);
+    let (stages, wrong) = stages(&root, problems);
+    let records = records(&root, (&stages, &wrong), problems);
     let format = root.optional_text("format", problems).map(str::to_owned);
     Some(Manifest { format, stages, records })
 }
 
-fn stages(root: &Fields<'_>, problems: &mut Problems) -> Vec<Stage> {
+/// The stages, and the ids of those whose entries are wrong: records in them have no problem of their own.
+fn stages<'a>(root: &Fields<'a>, problems: &mut Problems) -> (Vec<Stage>, BTreeSet<&'a str>) {
     let mut stages: Vec<Stage> = Vec::new();
+    let mut wrong = BTreeSet::new();
     let mut files = BTreeSet::new();
     let mut ids = BTreeSet::new();
     for (i, value) in root.list("stages", problems).unwrap_or(&[]).iter().enumerate() {
         let Some(entry) = Fields::of(value, format!("stages[{i}]"), problems) else { continue };
         let (id, file) = (entry.text("id", problems), entry.text("file", problems));
         let (bytes, sha256) = (entry.count("packedByteLength", problems), entry.sha256("sha256", problems));
-        let (Some(id), Some(file), Some(bytes), Some(sha256)) = (id, file, bytes, sha256) else { continue };
+        let (Some(id), Some(file), Some(bytes), Some(sha256)) = (id, file, bytes, sha256) else {
+            wrong.extend(id);
+            continue;
+        };
         if !ids.insert(id) {
             problems.add(format_args!("stages[{i}].id: \"{}\" is already the id of another stage", clip(id)));
         }
@@ -74,14 +79,15 @@ fn stages(root: &Fields<'_>, problems: &mut Problems) -> Vec<Stage> {
         }
         stages.push(Stage { id: id.to_owned(), file: file.to_owned(), bytes, sha256 });
     }
-    stages
+    (stages, wrong)
 }
 
-fn records(root: &Fields<'_>, stages: &[Stage], problems: &mut Problems) -> Vec<Place> {
+fn records(root: &Fields<'_>, (stages, wrong): (&[Stage], &BTreeSet<&str>), problems: &mut Problems) -> Vec<Place> {
     let known: BTreeMap<&str, &layout::RecordLayout> = layout::records().iter().map(|r| (r.name.as_str(), r)).collect();
     let mut seen = BTreeSet::new();
     let mut places = Vec::new();
-    for (i, value) in root.list("tensors", problems).unwrap_or(&[]).iter().enumerate() {
+    let Some(list) = root.list("tensors", problems) else { return places };
+    for (i, value) in list.iter().enumerate() {
         let Some(entry) = Fields::of(value, format!("tensors[{i}]"), problems) else { continue };
         let Some(name) = entry.text("name", problems) else { continue };
         let Some(record) = known.get(name) else {
@@ -93,7 +99,7 @@ fn records(root: &Fields<'_>, stages: &[Stage], problems: &mut Problems) -> Vec<
             continue;
         }
         check_identity(&entry, record, problems);
-        places.extend(place(&entry, record, stages, problems));
+        places.extend(place(&entry, record, (stages, wrong), problems));
     }
     for name in known.keys().filter(|name| !seen.contains(*name)) {
         problems.add(format_args!("tensors: record \"{name}\" is missing"));
@@ -118,7 +124,7 @@ fn check_identity(entry: &Fields<'_>, record: &layout::RecordLayout, problems: &
 fn place(
     entry: &Fields<'_>,
     record: &layout::RecordLayout,
-    stages: &[Stage],
+    (stages, wrong): (&[Stage], &BTreeSet<&str>),
     problems: &mut Problems,
 ) -> Option<Place> {
     let (stage, offset) = (entry.text("stage", problems), entry.count("stageOffset", problems));
@@ -130,6 +136,9 @@ fn place(
         return None;
     }
     let Some(index) = stages.iter().position(|s| s.id == stage) else {
+        if wrong.contains(stage) {
+            return None;
+        }
         problems.add(format_args!("{}: \"{name}\" lies in unknown stage \"{}\"", entry.place("stage"), clip(stage)));
         return None;
     };

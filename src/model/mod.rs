@@ -119,6 +119,17 @@ impl fmt::Display for Finding {
     }
 }
 
+/// Makes the folder that a path lies in.
+pub(crate) fn make_parent(path: &Path) -> std::io::Result<&Path> {
+    let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    std::fs::create_dir_all(parent).map_err(|error| match error.kind() {
+        // What is there is no folder.
+        std::io::ErrorKind::AlreadyExists => std::io::ErrorKind::NotADirectory.into(),
+        _ => error,
+    })?;
+    Ok(parent)
+}
+
 /// Moves a finished draft to its final name; an empty directory there is replaced.
 pub(crate) fn publish_directory(draft: tempfile::TempDir, path: &Path) -> std::io::Result<()> {
     // Temporary directories are private; a result is as readable as its parent.
