@@ -9,7 +9,7 @@ use super::{Exit, Failure, output};
 use crate::capture::{Writer, write_digests};
 use crate::engine::memory::Habit;
 use crate::engine::runner::{self, Keep};
-use crate::engine::{Control, Engine, EngineError, EngineInfo, EngineSpec, StepReport};
+use crate::engine::{Control, Engine, EngineError, EngineInfo, EngineSpec, StepReport, measure};
 use crate::frame;
 use crate::plan::{Detail, Plan, Role, Step, names};
 use crate::tensor::{Digest, Element, Tensor, TensorName, npy, run_digest};
@@ -335,6 +335,7 @@ fn run_json(
         "model": loaded.model.source, "input": loaded.input.source,
         "size": plan.geometry.valid.to_string(), "field": plan.geometry.field.to_string(),
         "steps": outcome.times.len(), "products": outcome.products, "seconds": outcome.elapsed.as_secs_f64(),
+        "peakResidentBytes": measure::peak_resident(),
         "boundaries": boundaries.iter().map(boundary).collect::<Vec<_>>(),
     })
 }

@@ -232,8 +232,8 @@ pub fn median(values: &mut [f64]) -> f64 {
     if values.len().is_multiple_of(2) { f64::midpoint(values[middle - 1], values[middle]) } else { values[middle] }
 }
 
-/// `VmHWM` of `/proc/self/status`.
-fn peak_resident() -> Option<u64> {
+/// The process's largest resident size so far, where the system tells: `VmHWM` of `/proc/self/status`.
+pub fn peak_resident() -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
     Some(line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()? * 1024)
