@@ -1,7 +1,7 @@
 //! `blockscope attention`: one query's attention, window or global.
 
 use super::explain::around;
-use super::sources::Look;
+use super::sources::{Look, Opened};
 use super::{Exit, Failure, output};
 use crate::engine::reference;
 use crate::engine::trace::{self, Place};
@@ -28,7 +28,7 @@ pub(super) struct Arguments {
 }
 
 pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
-    let (loaded, mut engine, plan) = arguments.look.open(Detail::Needed)?;
+    let Opened { loaded, mut engine, plan } = arguments.look.open(Detail::Needed)?;
     let (block, head) = (arguments.block, arguments.head);
     let name = names::inside(block, "attended");
     let Some(step) = plan.tensors.get(&name).and_then(|info| info.step) else {

@@ -1,6 +1,6 @@
 //! `blockscope explain`: how one value came to be.
 
-use super::sources::{self, Look};
+use super::sources::{self, Look, Opened};
 use super::{Exit, Failure, output};
 use crate::engine::runner::{self, Keep};
 use crate::engine::trace::{self, Trace};
@@ -26,7 +26,7 @@ pub(super) struct Arguments {
 }
 
 pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
-    let (loaded, mut engine, plan) = arguments.look.open(Detail::Raw)?;
+    let Opened { loaded, mut engine, plan } = arguments.look.open(Detail::Raw)?;
     let name = sources::tensor(&plan, &arguments.tensor)?;
     let Some(step) = plan.tensor(&name).step else {
         return Err(Failure::ask(format_args!("\"{name}\" is the input: nothing computed it")));

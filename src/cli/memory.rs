@@ -37,7 +37,7 @@ impl Memory {
                 "--memory: this needs at least {mib}MiB at {size}, whatever lies on disk; found {budget} bytes"
             )));
         };
-        let folder = self.spill.clone().unwrap_or_else(std::env::temp_dir);
+        let folder = self.spill.clone().unwrap_or_else(tempfile::env::temp_dir);
         Keeper::check(&folder).map_err(|error| {
             let path = folder.display();
             Failure::ask(format_args!("--spill: temporary files cannot be written: {error}; path {path}"))

@@ -45,6 +45,13 @@ pub(super) struct Look {
     pub(super) json: bool,
 }
 
+/// What [`Look`] opens: sources, an engine, and the plan that it runs.
+pub(super) struct Opened {
+    pub(super) loaded: Loaded,
+    pub(super) engine: Box<dyn Engine>,
+    pub(super) plan: Arc<Plan>,
+}
+
 /// Everything loaded.
 pub(super) struct Loaded {
     pub(super) plan: Arc<Plan>,
@@ -66,11 +73,11 @@ impl Sources {
 }
 
 impl Look {
-    /// Opens everything: the sources, the engine, and the plan that it runs.
-    pub(super) fn open(&self, detail: Detail) -> Result<(Loaded, Box<dyn Engine>, Arc<Plan>), Failure> {
+    /// Opens the sources and the engine.
+    pub(super) fn open(&self, detail: Detail) -> Result<Opened, Failure> {
         let loaded = self.sources.load(detail)?;
         let (engine, plan) = open_engine(&self.engine, &loaded.plan)?;
-        Ok((loaded, engine, plan))
+        Ok(Opened { loaded, engine, plan })
     }
 }
 
