@@ -8,7 +8,9 @@
 //! * `sha256` beside every `file`: checked when present.
 //! * `intermediates[]`: `{name, dtype, width, height, channels, file}`: any other tensor of the plan (pools, merges,
 //!   kernels inside blocks), `dtype` one of `e4m3`, `f16`, `f32`.
-//! * `recordedBy`: free JSON about the run (program, model, device, driver, half-probe).
+//! * `recordedBy`: free JSON about the run. This program writes `program`, `engine` (as a command line spells it),
+//!   `device`, `exact`, `facts` (name and value: of a Vulkan device its driver, subgroup size, kernels, half-probe and
+//!   self-test), `model`, `modelDigest` and `input`.
 //!
 //! **Invariants**
 //! * A tensor that is not recorded says why; it is never made up.
@@ -92,6 +94,20 @@ impl Recording {
         let input = if features { RecordedInput::Features } else { unknown };
         let tensors = tensors.into_iter().map(|t| (t.name.clone(), Stored::Held(t))).collect();
         Self { source, geometry, notes: Vec::new(), metadata: None, output: None, input, tensors, omitted }
+    }
+
+    /// What the recording says about the run that made it, flattened to names and values; see `recordedBy`.
+    pub fn facts(&self) -> Vec<(String, String)> {
+        let Some(Value::Object(about)) = &self.metadata else { return Vec::new() };
+        let text = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+        let mut out = Vec::new();
+        for (name, value) in about {
+            match value {
+                Value::Object(inner) => out.extend(inner.iter().map(|(name, value)| (name.clone(), text(value)))),
+                value => out.push((name.clone(), text(value))),
+            }
+        }
+        out
     }
 
     /// The names of everything recorded, bytes or digest.

@@ -18,6 +18,7 @@ mod causes;
 mod demo;
 pub mod devices;
 mod diagnose;
+mod doctor;
 mod explain;
 mod failure;
 mod memory;
@@ -28,6 +29,7 @@ mod plan;
 #[cfg(feature = "app")]
 pub mod play;
 mod progress;
+mod replay;
 mod report;
 mod run;
 #[cfg(feature = "app")]
@@ -65,6 +67,8 @@ enum Command {
     Parity(parity::Arguments),
     /// Compare, test known causes, and write the evidence as HTML, JSON, JUnit, SARIF, Markdown and CSV.
     Report(report::Arguments),
+    /// Check a repro bundle alone: do its kernels give the expected results, and who gives the other ones?
+    Replay(replay::Arguments),
     /// Make, check or describe a model directory.
     #[command(subcommand)]
     Model(model::Arguments),
@@ -77,6 +81,8 @@ enum Command {
     Devices(devices::Devices),
     /// Find which known cause explains a subject's divergence.
     Diagnose(diagnose::Arguments),
+    /// Check whether this machine's engines can be trusted: known answers, repetition, observation, memory, disk.
+    Doctor(doctor::Arguments),
     /// List the known causes, or print the page of one.
     Causes(causes::Arguments),
     /// Play a script of the window's commands, without a display.
@@ -115,6 +121,8 @@ fn dispatch(arguments: Arguments) -> Result<Exit, Failure> {
         Some(Command::Run(arguments)) => run::run(&arguments),
         Some(Command::Parity(arguments)) => parity::run(&arguments),
         Some(Command::Report(arguments)) => report::run(&arguments),
+        Some(Command::Doctor(arguments)) => doctor::run(arguments),
+        Some(Command::Replay(arguments)) => replay::run(&arguments),
         Some(Command::Model(arguments)) => model::run(&arguments),
         Some(Command::Attention(arguments)) => attention::run(&arguments),
         Some(Command::Explain(arguments)) => explain::run(&arguments),

@@ -4,12 +4,11 @@ use super::memory::Memory;
 use super::progress::Progress;
 use super::sources::{self, Sources};
 use super::{Exit, Failure, output};
-use crate::compare::Comparison;
-use crate::compare::parity::{self, Mode, Parity, Question, Row};
+use crate::compare::parity::{self, Mode, Question, Row, Side};
 use crate::engine::memory::Habit;
 use crate::engine::{Control, runner};
-use crate::plan::{Plan, Role};
-use crate::report::{self, Fact, Format, Report};
+use crate::plan::Role;
+use crate::report::{self, Format, Report, compose};
 use clap::{Args, ValueEnum};
 use std::path::Path;
 use std::sync::Arc;
@@ -90,10 +89,14 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
         }
     })?;
     drop(progress);
-    let conclusion = conclude(&plan, &answer);
     let mut report = Report::new(&arguments.subject, &arguments.reference);
-    describe(&mut report, mode, &plan, &loaded, &answer);
-    conclusion.clone_into(&mut report.conclusion);
+    compose::rows(&mut report, &plan, &answer);
+    report.environment = compose::environment(mode, &plan, &loaded.model, &loaded.input.source);
+    for (name, side) in [("subject", &subject), ("reference", &reference)] {
+        if let Side::Live(engine, _) = side {
+            report.environment.extend(compose::engine(name, &**engine));
+        }
+    }
     report.command = format!(
         "blockscope parity --subject {} --reference {} --mode {} {}",
         arguments.subject,
@@ -108,7 +111,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
         }
     }
     if !quiet {
-        output::line(&conclusion);
+        output::line(&report.conclusion);
     }
     Ok(match answer.tally() {
         (0, _) => {
@@ -118,29 +121,6 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
         (_, 0) => Exit::Exact,
         _ => Exit::Differs,
     })
-}
-
-/// Puts an answer into a report.
-pub(super) fn describe(report: &mut Report, mode: Mode, plan: &Plan, loaded: &sources::Loaded, answer: &Parity) {
-    report.first_boundary = answer.first_boundary().map(|row| row.name.to_string());
-    report.first_kernel = answer.first_kernel().map(|row| row.name.to_string());
-    report.rows = answer.rows.iter().map(|row| row_of(plan, row)).collect();
-    report.environment = vec![
-        Fact::new("version", env!("CARGO_PKG_VERSION")),
-        Fact::new("mode", mode.word()),
-        Fact::new("model", &loaded.model.source),
-        Fact::new("input", &loaded.input.source),
-        Fact::new("size", plan.geometry.valid.to_string()),
-    ];
-}
-
-fn row_of(plan: &Plan, row: &Row) -> report::Row {
-    let kind = if row.role == Role::Boundary { "boundary" } else { "kernel" };
-    let op = plan.steps[row.step].op.word();
-    let mut out = report::Row::new(row.name.as_str(), kind, row.block, op, plan.shape(&row.name));
-    out.accumulated = row.accumulated.as_ref().map(Into::into);
-    out.isolated = row.isolated.as_ref().map(Into::into);
-    out
 }
 
 /// One line for each answer; one line where both are the same.
@@ -154,35 +134,4 @@ fn lines(row: &Row) -> Vec<String> {
             accumulated.into_iter().chain(i.as_ref().map(|answer| line("isolated", answer))).collect()
         }
     }
-}
-
-pub(super) fn conclude(plan: &Plan, parity: &Parity) -> String {
-    let (compared, differing) = parity.tally();
-    let boundaries = parity.boundaries().filter(|row| row.answers().any(Comparison::is_compared)).count();
-    let Some(first) = parity.first_boundary() else {
-        let inside = parity.first_kernel().map(|row| format!("; but {} differs inside block {}", row.name, row.block));
-        return match compared {
-            0 => "nothing was compared".to_owned(),
-            _ => format!("bit-exact: {boundaries} boundaries, {compared} comparisons{}", inside.unwrap_or_default()),
-        };
-    };
-    let stepped = parity.rows.iter().any(|row| row.role != Role::Boundary);
-    let kernel = match parity.first_kernel() {
-        // Of a recording a block is known by its ends only.
-        Some(row) if !stepped => {
-            format!("; run from the recorded tensors in front of it, {} differs: the fault lies there", row.name)
-        }
-        Some(row) => {
-            let op = plan.steps[row.step].op.word();
-            format!(
-                "; run alone, the first kernel that differs is {} ({op}, step {} of block {})",
-                row.name, row.step, row.block
-            )
-        }
-        None if parity.rows.iter().any(|row| row.isolated.is_some()) => {
-            "; run alone on the other side's inputs, no kernel differs: the difference comes from the inputs".to_owned()
-        }
-        None => String::new(),
-    };
-    format!("first divergent boundary {} ({differing} of {compared} comparisons differ){kernel}", first.name)
 }

@@ -1,27 +1,27 @@
-//! `blockscope report`: a comparison with its causes and pictures, as files for people and programs.
+//! `blockscope report`: a comparison with its causes, pictures and repro bundle, as files for people and programs.
 //!
 //! The comparison of `blockscope parity`, then the search of `blockscope diagnose` where something differs, written
-//! as a folder: one file for each format, beside each other, all or none.
+//! as a folder: one file for each format, beside each other.
 
 use super::memory::Memory;
 use super::progress::Progress;
 use super::sources::{self, Sources};
-use super::{Exit, Failure, output, parity};
+use super::{Exit, Failure, output};
 use crate::compare::parity::{self as compare, Mode, Question, Side};
-use crate::compare::{Difference, Verdict};
 use crate::diagnosis::{self, Diagnosis};
 use crate::engine::memory::Habit;
 use crate::engine::{Control, EngineSpec, runner};
+use crate::model::Model;
 use crate::plan::{Detail, Plan};
-use crate::report::{self, Cause, Fact, Format, Probe, Report, picture};
-use crate::tensor::{Keeper, Tensor};
+use crate::report::bundle::{self, Labels};
+use crate::report::compose::{self, Pins};
+use crate::report::{self, Fact, Format, Material, Report, material};
+use crate::tensor::{Keeper, Tensor, TensorName};
 use clap::Args;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// Differing elements shown as probes.
-const PROBES: usize = 12;
 /// Divergences that the search explains.
 const FINDINGS: usize = 4;
 
@@ -46,6 +46,15 @@ pub(super) struct Arguments {
     format: Vec<String>,
     #[command(flatten)]
     memory: Memory,
+    /// Show one element of both sides, such as block-9/attended@12,3,5: x, y and channel. Can be repeated.
+    #[arg(long, value_name = "TENSOR@X,Y,C")]
+    pin: Vec<String>,
+    /// Also write a repro bundle of the first divergent kernel into this new folder: inputs, weights, both results.
+    #[arg(long, value_name = "DIR")]
+    bundle: Option<PathBuf>,
+    /// Leave the model's weights out of the bundle.
+    #[arg(long, requires = "bundle")]
+    without_weights: bool,
     /// Do not test the known causes.
     #[arg(long)]
     no_causes: bool,
@@ -53,12 +62,18 @@ pub(super) struct Arguments {
 
 pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     let formats = formats(&arguments.format)?;
-    std::fs::create_dir_all(&arguments.out).map_err(|error| {
-        Failure::ask(format_args!("the report's folder cannot be made: {error}; path {}", arguments.out.display()))
-    })?;
     let mut sides = sources::sides(&arguments.sources, &arguments.subject, &arguments.reference)?;
     let plan = Arc::clone(&sides.loaded.plan);
     let last = arguments.until.as_deref().map(|text| sources::step(&plan, text)).transpose()?;
+    let pins = arguments.pin.iter().map(|text| pin(&plan, text)).collect::<Result<_, _>>()?;
+    if let Some(target) =
+        arguments.bundle.as_ref().filter(|t| std::fs::read_dir(t).is_ok_and(|mut d| d.next().is_some()))
+    {
+        return Err(Failure::ask(format_args!("--bundle wants a new or empty folder; path {}", target.display())));
+    }
+    std::fs::create_dir_all(&arguments.out).map_err(|error| {
+        Failure::ask(format_args!("the report's folder cannot be made: {error}; path {}", arguments.out.display()))
+    })?;
     let steps = runner::until(&plan, last);
     let habit = if arguments.no_causes { Habit::Steps { engines: sides.engines() } } else { Habit::Blocks };
     let keeper = arguments.memory.keeper(&plan, &steps, &sides.loaded.model, habit)?;
@@ -67,43 +82,44 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     let control = Control::new();
     let products = plan.steps[steps.clone()].iter().map(|step| step.op.products(&plan)).sum::<u64>() * 2;
     let progress = Progress::start(&control, products);
-    let mut evidence = Evidence::default();
-    let question = Question {
-        plan: &plan,
-        model: &loaded.model,
-        features: sides.features.clone(),
-        steps,
-        mode: Mode::Both,
-        control: &control,
-    };
+    let mut pins = Pins::new(pins);
+    let (model, mode) = (&loaded.model, Mode::Both);
+    let question = Question { plan: &plan, model, features: sides.features.clone(), steps, mode, control: &control };
     let answer = compare::ask(&mut subject, &mut reference, &question, &mut |row, tensors| {
         progress.at(row.block);
-        evidence.look(row, tensors);
+        if let Some((subject, reference)) = tensors {
+            pins.look(subject, reference);
+        }
     })?;
     drop(progress);
 
     let mut report = Report::new(&arguments.subject, &arguments.reference);
-    parity::describe(&mut report, Mode::Both, &plan, &loaded, &answer);
-    report.conclusion = parity::conclude(&plan, &answer);
-    report.environment.push(Fact::new("model digest", loaded.model.digest().to_string()));
-    for (name, side) in [("subject device", &subject), ("reference device", &reference)] {
-        if let Side::Live(engine, _) = side {
-            report.environment.push(Fact::new(name, engine.info().device));
+    compose::rows(&mut report, &plan, &answer);
+    report.environment = compose::environment(mode, &plan, &loaded.model, &loaded.input.source);
+    for (name, side) in [("subject", &subject), ("reference", &reference)] {
+        report.environment.extend(match side {
+            Side::Live(engine, _) => compose::engine(name, &**engine),
+            Side::Recorded(record) => recording(name, &plan, &**record),
+        });
+    }
+    report.pins = pins.into_report();
+    let (compared, differing) = answer.tally();
+    let mut material = None;
+    if differing > 0 {
+        match material::collect(&mut subject, &mut reference, &question, &answer)? {
+            Ok(found) => {
+                show(&mut report, &found, model, &control)?;
+                material = Some(found);
+            }
+            Err(reason) => report.elsewhere.push(format!("There are no pictures and no bundle: {reason}.")),
+        }
+        if !arguments.no_causes {
+            drop(reference);
+            let found = diagnose(arguments, (&loaded, sides.features), subject, last, (&control, &keeper))?;
+            compose::explain(&mut report, &found);
         }
     }
-    evidence.tell(&mut report);
-    let (compared, differing) = answer.tally();
-    if differing > 0 && !arguments.no_causes {
-        drop(reference);
-        let found = diagnose(arguments, (&loaded, sides.features), subject, last, (&control, &keeper))?;
-        explain(&mut report, &found);
-    }
-    report.command = format!(
-        "blockscope report --subject {} --reference {} {} --out DIR",
-        arguments.subject,
-        arguments.reference,
-        arguments.sources.command(&plan)
-    );
+    report.command = command(arguments, &plan);
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
     report.origin = vec![Fact::new("written", format!("{now} s after 1970-01-01 UTC"))];
     for format in formats {
@@ -111,12 +127,87 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
         output::save(&path, &report::export(&report, format))?;
         output::line(format_args!("wrote {}", path.display()));
     }
+    if let Some(target) = &arguments.bundle {
+        bundle(arguments, target, material.as_ref(), model, &report.conclusion)?;
+    }
     output::line(&report.conclusion);
     Ok(match (compared, differing) {
         (0, _) => Exit::Unasked,
         (_, 0) => Exit::Exact,
         _ => Exit::Differs,
     })
+}
+
+/// Writes the repro bundle, and says loudly whose weights it holds.
+fn bundle(
+    arguments: &Arguments,
+    target: &Path,
+    material: Option<&Material>,
+    model: &Model,
+    conclusion: &str,
+) -> Result<(), Failure> {
+    let Some(material) = material else {
+        output::complain("note: no bundle was written: there is no kernel that differs on its own");
+        return Ok(());
+    };
+    let weights = !arguments.without_weights;
+    let labels = Labels { subject: &arguments.subject, reference: &arguments.reference, conclusion };
+    bundle::write(target, material, model, labels, weights).map_err(Failure::ask)?;
+    output::line(format_args!("wrote {}", target.display()));
+    if weights {
+        output::complain(&format!(
+            "note: {} holds weights of {} (this kernel's); do not pass it on unless you may, or write it with \
+             --without-weights",
+            target.display(),
+            model.source
+        ));
+    }
+    Ok(())
+}
+
+fn show(report: &mut Report, material: &Material, model: &Arc<Model>, control: &Control) -> Result<(), Failure> {
+    let mut exact = crate::engine::open(&EngineSpec::cpu())?;
+    let inside = material.inside(&mut *exact, model, control)?;
+    compose::show(report, material, model, &inside);
+    compose::events(report, material, model, &inside, control)?;
+    Ok(())
+}
+
+/// What is known about a recording: how many tensors, and one digest of them all.
+fn recording(side: &str, plan: &Plan, record: &dyn compare::Recorded) -> Vec<Fact> {
+    let digests: Vec<_> = plan.boundaries.iter().filter_map(|name| record.digest(name).ok()).collect();
+    let text = format!("{} boundaries, digest {}", digests.len(), crate::tensor::run_digest(digests.iter().copied()));
+    let facts = record.facts().into_iter().map(|(name, value)| Fact::new(format!("{side} {name}"), value));
+    std::iter::once(Fact::new(format!("{side} recording"), text)).chain(facts).collect()
+}
+
+/// The command line that makes the same report.
+fn command(arguments: &Arguments, plan: &Plan) -> String {
+    let mut line = format!(
+        "blockscope report --subject {} --reference {} {}",
+        quoted(&arguments.subject),
+        quoted(&arguments.reference),
+        arguments.sources.command(plan)
+    );
+    for (option, value) in
+        arguments.until.iter().map(|until| ("--until", until)).chain(arguments.pin.iter().map(|pin| ("--pin", pin)))
+    {
+        line += &format!(" {option} {}", quoted(value));
+    }
+    if arguments.no_causes {
+        line += " --no-causes";
+    }
+    line + " --out DIR"
+}
+
+/// A word as a shell takes it.
+fn quoted(text: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:+@,=".contains(c);
+    if !text.is_empty() && text.chars().all(plain) {
+        text.to_owned()
+    } else {
+        format!("'{}'", text.replace('\'', "'\\''"))
+    }
 }
 
 fn formats(names: &[String]) -> Result<Vec<Format>, Failure> {
@@ -130,35 +221,20 @@ fn formats(names: &[String]) -> Result<Vec<Format>, Failure> {
     names.iter().map(parse).collect()
 }
 
-/// What the first divergent tensor looks like, gathered while the comparison runs.
-#[derive(Default)]
-struct Evidence {
-    first: Option<(Tensor, Tensor)>,
-    alone: bool,
-}
-
-impl Evidence {
-    /// Keeps the first kernel that differs alone; until one is found, the first tensor that differs at all.
-    fn look(&mut self, row: &compare::Row, tensors: Option<(&Tensor, &Tensor)>) {
-        let Some((subject, reference)) = tensors else { return };
-        let differs = |answer: &crate::compare::Comparison| answer.verdict == Verdict::Differs;
-        let alone = row.isolated.as_ref().is_some_and(differs);
-        let wanted = if self.first.is_none() { row.answers().any(differs) } else { alone && !self.alone };
-        if wanted && subject.shape == reference.shape {
-            self.first = Some((subject.clone(), reference.clone()));
-            self.alone = alone;
-        }
+/// A pin of the command line.
+fn pin(plan: &Plan, text: &str) -> Result<(String, TensorName, usize, usize), Failure> {
+    let wrong = |problem: String| {
+        Failure::ask(format_args!("--pin expects TENSOR@X,Y,CHANNEL, such as block-9/attended@12,3,5; {problem}"))
+    };
+    let (name, place) = text.split_once('@').ok_or_else(|| wrong(format!("found \"{text}\"")))?;
+    let tensor = sources::tensor(plan, name)?;
+    let numbers: Vec<usize> = place.split(',').filter_map(|part| part.trim().parse().ok()).collect();
+    let &[x, y, channel] = numbers.as_slice() else { return Err(wrong(format!("found \"{text}\""))) };
+    let shape = plan.shape(&tensor);
+    if x >= shape.size.width || y >= shape.size.height || channel >= shape.channels {
+        return Err(wrong(format!("{tensor} is {shape}, and {place} lies outside")));
     }
-
-    fn tell(&self, report: &mut Report) {
-        let Some((subject, reference)) = &self.first else { return };
-        report.pictures = picture::of(subject, reference);
-        let width = reference.shape.element.bytes();
-        let pairs = subject.bytes().chunks(width).zip(reference.bytes().chunks(width)).enumerate();
-        let places = pairs.filter(|(_, (s, r))| s != r).map(|(index, _)| index).take(PROBES);
-        let probe = |index| Probe::new(reference.name.as_str(), &Difference::at(subject, reference, index));
-        report.probes = places.map(probe).collect();
-    }
+    Ok((text.to_owned(), tensor, y * shape.size.width + x, channel))
 }
 
 fn diagnose(
@@ -180,30 +256,7 @@ fn diagnose(
     let until = until.map(|last| plan.tensor(loaded.plan.steps[last].name()).step.unwrap_or(last));
     let question =
         diagnosis::Question { plan, model: Arc::clone(&loaded.model), features, side, until, limit: FINDINGS };
-    let mut exact = crate::engine::open(&"cpu".parse().map_err(Failure::ask)?)?;
+    let mut exact = crate::engine::open(&EngineSpec::cpu())?;
     exact.keep_within(keeper);
     Ok(diagnosis::search::diagnose(question, &mut *exact, control, &|_| {})?)
-}
-
-/// Puts the search's answer into the report.
-fn explain(report: &mut Report, found: &Diagnosis) {
-    for finding in &found.findings {
-        report.conclusion += &format!(" {}", finding.sentence());
-        report.pattern.extend(finding.pattern.sentences());
-        for tested in &finding.tested {
-            let pages = tested.causes.iter().filter_map(|id| diagnosis::find(id));
-            let (names, advice): (Vec<&str>, Vec<&str>) =
-                pages.map(|(page, variant)| (variant.name, page.change)).unzip();
-            report.causes.push(Cause {
-                id: tested.causes.join(" + "),
-                name: names.join(", and "),
-                site: finding.tensor.clone(),
-                explained: tested.share(),
-                newly_wrong: tested.newly_wrong,
-                exact: tested.exact() && tested.whole,
-                advice: advice.join(" "),
-            });
-        }
-    }
-    report.pattern.extend(found.doubts.iter().map(|doubt| doubt.text.clone()));
 }

@@ -14,7 +14,7 @@ use crate::frame;
 use crate::plan::{Detail, Plan, Role, Step, names};
 use crate::tensor::{Digest, Element, Tensor, TensorName, npy, run_digest};
 use clap::Args;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -85,6 +85,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     let quiet = arguments.json || arguments.digests.as_deref() == Some("-");
     let mut saver = Saver::create(arguments, &plan, &loaded, dumps, quiet)?;
     let info = engine.info();
+    let facts = engine.facts();
     let products = plan.steps[range].iter().map(|step| step.op.products(&plan)).sum();
     if !quiet {
         output::line(format_args!(
@@ -113,7 +114,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
         return Err(failure);
     }
     let outcome = outcome?;
-    let boundaries = saver.finish(arguments, &loaded, &info)?;
+    let boundaries = saver.finish(arguments, &loaded, &info, &facts)?;
     if let Some(target) = &arguments.digests {
         output::text_to(target, &digests_text(&loaded, &plan, &boundaries))?;
     }
@@ -223,7 +224,13 @@ impl<'a> Saver<'a> {
     }
 
     /// Composes the image and closes the capture.
-    fn finish(mut self, arguments: &Arguments, loaded: &Loaded, info: &EngineInfo) -> Result<Vec<Boundary>, Failure> {
+    fn finish(
+        mut self,
+        arguments: &Arguments,
+        loaded: &Loaded,
+        info: &EngineInfo,
+        facts: &[(String, String)],
+    ) -> Result<Vec<Boundary>, Failure> {
         let composed =
             self.head.as_ref().map(|head| frame::compose(&self.plan.geometry, &loaded.input.features, head, None));
         if let (Some(path), Some(composed)) = (&arguments.output, &composed) {
@@ -233,9 +240,11 @@ impl<'a> Saver<'a> {
             if let Some(composed) = &composed {
                 capture.output(composed).map_err(Failure::ask)?;
             }
+            let facts: Map<String, Value> = facts.iter().map(|(name, value)| (name.clone(), json!(value))).collect();
             let about = json!({
                 "program": concat!("blockscope ", env!("CARGO_PKG_VERSION")), "engine": arguments.engine.to_string(),
-                "device": info.device, "model": loaded.model.source,
+                "device": info.device, "exact": info.exact && arguments.engine.changes.is_empty(), "facts": facts,
+                "model": loaded.model.source,
                 "modelDigest": loaded.model.digest().to_string(), "input": loaded.input.source,
             });
             let reason = match (&arguments.boundaries, &arguments.until) {

@@ -65,6 +65,11 @@ pub trait Recorded {
     /// # Errors
     /// Why it is not known.
     fn digest(&self, name: &TensorName) -> Result<Digest, String>;
+
+    /// What is known about the run that made them: name and value.
+    fn facts(&self) -> Vec<(String, String)> {
+        Vec::new()
+    }
 }
 
 impl Recorded for Recording {
@@ -78,6 +83,10 @@ impl Recorded for Recording {
 
     fn digest(&self, name: &TensorName) -> Result<Digest, String> {
         Self::digest(self, name).map_err(reason)
+    }
+
+    fn facts(&self) -> Vec<(String, String)> {
+        Self::facts(self)
     }
 }
 
@@ -316,18 +325,21 @@ fn recorded(
     if question.mode.isolated() {
         engine.load(plan, question.model)?;
         for row in &mut rows {
+            let mut pair = None;
             // Nothing is run for a tensor that the recording cannot be asked about.
             let computed = match record.has(&row.name) || record.digest(&row.name).is_ok() {
                 true => from_recorded(engine, plan, record, question, &row.name)?,
                 false => Err(record.tensor(&row.name).err().unwrap_or_default()),
             };
             row.isolated = Some(match computed {
-                Ok(computed) => judge(&computed).0,
+                Ok(computed) => {
+                    let (answer, known) = judge(&computed);
+                    pair = known.map(|known| if engine_is_subject { (computed, known) } else { (known, computed) });
+                    answer
+                }
                 Err(reason) => Comparison::not_compared(row.name.clone(), reason),
             });
-            if question.mode == Mode::Isolated || row.accumulated.is_some() {
-                report(row, None);
-            }
+            report(row, pair.as_ref().map(|(subject, reference)| (subject, reference)));
         }
     }
     Ok(Parity { rows })
@@ -369,22 +381,8 @@ fn from_recorded(
     name: &TensorName,
 ) -> Result<Result<Tensor, String>, EngineError> {
     let features = crate::plan::names::features();
-    let (mut steps, mut given) = (BTreeSet::new(), BTreeSet::new());
-    let mut wanted: Vec<&TensorName> = vec![name];
-    while let Some(next) = wanted.pop() {
-        let Some(step) = plan.tensor(next).step else { continue };
-        if !steps.insert(step) {
-            continue;
-        }
-        for input in plan.steps[step].op.inputs() {
-            if record.has(input) || *input == features {
-                given.insert(input);
-            } else {
-                wanted.push(input);
-            }
-        }
-    }
-    for input in given {
+    let (steps, given) = segment(plan, &|name| record.has(name) || *name == features, name);
+    for input in &given {
         let tensor = match &question.features {
             Some(tensor) if *input == features => Ok(tensor.clone()),
             _ => record.tensor(input).map_err(|reason| format!("{input} is needed to run it alone: {reason}")),
@@ -401,6 +399,27 @@ fn from_recorded(
     let touched = steps.iter().flat_map(|&s| plan.steps[s].op.inputs().into_iter().chain(plan.steps[s].op.outputs()));
     touched.for_each(|name| engine.release(name));
     Ok(Ok(result))
+}
+
+/// The steps between known tensors and a wanted one, and the known tensors that they read.
+pub fn segment(
+    plan: &Plan,
+    known: &dyn Fn(&TensorName) -> bool,
+    wanted: &TensorName,
+) -> (BTreeSet<usize>, BTreeSet<TensorName>) {
+    let (mut steps, mut given) = (BTreeSet::new(), BTreeSet::new());
+    let mut open: Vec<&TensorName> = vec![wanted];
+    while let Some(next) = open.pop() {
+        let Some(step) = plan.tensor(next).step.filter(|&step| steps.insert(step)) else { continue };
+        for input in plan.steps[step].op.inputs() {
+            if known(input) {
+                given.insert(input.clone());
+            } else {
+                open.push(input);
+            }
+        }
+    }
+    (steps, given)
 }
 
 fn two_recordings(s: &dyn Recorded, r: &dyn Recorded, question: &Question<'_>, report: &mut Report<'_>) -> Parity {

@@ -7,6 +7,7 @@
 //! * [`catalogue`]: the causes, one file each in `causes/`, with their testable variants.
 //! * [`Profile`]: causes switched on for chosen blocks; turns a plan into the plan of that subject (what-if).
 //! * [`explain`]: one divergent segment of the network against all causes.
+//! * [`trust`]: whether this machine's engines can be a reference at all.
 //! * [`search`]: two whole runs, from the first divergence to the end of the network.
 //!
 //! **Invariants**
@@ -19,6 +20,7 @@ mod pattern;
 mod profile;
 pub mod search;
 mod site;
+pub mod trust;
 
 pub use explain::{Explained, Explanation, Tested};
 pub use pattern::{Pattern, Share};

@@ -37,9 +37,19 @@ pub(super) fn export(report: &Report) -> String {
         }
         text.push('\n');
     }
-    if !report.pattern.is_empty() {
-        text += "### Where\n\n";
-        report.pattern.iter().for_each(|sentence| line(&mut text, &format!("- {sentence}")));
+    for (title, sentences) in [("Where", &report.pattern), ("Where not", &report.elsewhere)] {
+        if !sentences.is_empty() {
+            line(&mut text, &format!("### {title}\n"));
+            sentences.iter().for_each(|sentence| line(&mut text, &format!("- {sentence}")));
+            text.push('\n');
+        }
+    }
+    if !report.events.is_empty() {
+        text += "### Events of the divergent kernel\n\n| kernel | event | subject | reference |\n|---|---|---|---|\n";
+        for event in &report.events {
+            let subject = event.counts.0.map_or_else(String::new, |count| count.to_string());
+            line(&mut text, &format!("| {} | {} | {subject} | {} |", event.tensor, event.kind, event.counts.1));
+        }
         text.push('\n');
     }
     text += "### Environment\n\n";

@@ -12,15 +12,20 @@
 //! JSON schema, version 1: the serde form of [`Report`]. Fields are only ever added; a change of meaning changes
 //! [`SCHEMA`].
 
+pub mod bundle;
+pub mod compose;
 mod csv;
+mod format;
 mod html;
 mod json;
 mod junit;
 mod markdown;
+pub mod material;
 pub mod picture;
 mod sarif;
-mod style;
 
+pub use format::Format;
+pub use material::Material;
 pub use picture::Picture;
 
 use crate::compare::{Comparison, Difference, Verdict};
@@ -49,13 +54,19 @@ pub struct Report {
     pub rows: Vec<Row>,
     /// Single elements, with the bits of both sides.
     pub probes: Vec<Probe>,
-    /// One differing window's attention, if it was looked at.
+    /// Elements that a person asked for, whether they differ or not.
+    #[serde(default)]
+    pub pins: Vec<Pin>,
+    /// One differing window's attention, where the divergent kernel has one.
     pub attention: Option<Attention>,
     /// Known causes that were tested, best first.
     pub causes: Vec<Cause>,
-    /// Where the differences lie, and where they do not: a sentence each.
+    /// Where the differences lie: a sentence each.
     pub pattern: Vec<String>,
-    /// Events by kernel: NaN -> +0, -0, saturation, overflow.
+    /// Where they do not lie: a sentence each.
+    #[serde(default)]
+    pub elsewhere: Vec<String>,
+    /// Events of the divergent kernels: NaN -> +0, -0, saturation, overflow, subnormals, ties.
     pub events: Vec<Event>,
     /// Versions, hashes, device, driver, half-probe.
     pub environment: Vec<Fact>,
@@ -118,6 +129,29 @@ impl Outcome {
     /// Differing elements as a share of all, 0 to 1.
     pub fn share(&self) -> f64 {
         if self.elements == 0 { 0.0 } else { self.differing as f64 / self.elements as f64 }
+    }
+
+    /// A comparison that did not take place.
+    pub fn not_compared(reason: &str) -> Self {
+        Self {
+            verdict: "not-compared".to_owned(),
+            reason: Some(reason.to_owned()),
+            elements: 0,
+            differing: 0,
+            differing_bytes: 0,
+            classes: Vec::new(),
+            first: None,
+        }
+    }
+
+    /// Whether something was compared.
+    pub fn is_compared(&self) -> bool {
+        self.verdict != "not-compared"
+    }
+
+    /// Whether every byte is equal.
+    pub fn is_exact(&self) -> bool {
+        self.verdict == "bit-exact"
     }
 
     /// Whether something was compared and is not equal.
@@ -192,10 +226,19 @@ impl Probe {
     }
 }
 
-/// One query's attention in a differing window, both sides.
+/// An element that a person asked for.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Pin {
+    /// What the person calls it.
+    pub name: String,
+    /// The element; absent when its tensor was not compared byte by byte.
+    pub probe: Option<Probe>,
+}
+
+/// One query's attention in a differing window. Keys are in natural order, `y * 8 + x` in the window.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Attention {
-    /// The tensor that differs.
+    /// The tensor that the attention writes.
     pub tensor: String,
     /// Head.
     pub head: usize,
@@ -203,10 +246,21 @@ pub struct Attention {
     pub window: (usize, usize),
     /// Query, natural order.
     pub query: usize,
-    /// Published weights of the 64 keys in physical order, as values: subject, reference.
-    pub weights: (Vec<f32>, Vec<f32>),
     /// Which keys lie in the field.
     pub inside: Vec<bool>,
+    /// The subject's side, where its arithmetic is known: an engine of this program.
+    pub subject: Option<AttentionSide>,
+    /// The exact side.
+    pub reference: AttentionSide,
+}
+
+/// What a query makes of the 64 keys.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AttentionSide {
+    /// Bits of the scores, halves.
+    pub scores: Vec<u16>,
+    /// Codes of the published weights, E4M3.
+    pub weights: Vec<u8>,
 }
 
 /// A known cause that was tested.
@@ -235,8 +289,8 @@ pub struct Event {
     pub tensor: String,
     /// What happened.
     pub kind: String,
-    /// How often, on the subject's side and on the reference's.
-    pub counts: (u64, u64),
+    /// How often on the subject's side, where its arithmetic is known, and on the reference's.
+    pub counts: (Option<u64>, u64),
 }
 
 /// A name and a value.
@@ -269,66 +323,6 @@ impl Report {
     /// Rows that differ in either mode.
     pub fn divergent(&self) -> impl Iterator<Item = &Row> {
         self.rows.iter().filter(|row| row.accumulated.iter().chain(&row.isolated).any(Outcome::is_difference))
-    }
-}
-
-/// A file format of reports.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Format {
-    /// One self-contained page with pictures.
-    Html,
-    /// The whole report for programs.
-    Json,
-    /// A test case per boundary and kernel.
-    Junit,
-    /// A result per divergent kernel, for code-scanning tools.
-    Sarif,
-    /// For an issue thread.
-    Markdown,
-    /// A line per tensor.
-    Csv,
-}
-
-impl Format {
-    /// All formats.
-    pub const ALL: [Self; 6] = [Self::Html, Self::Json, Self::Junit, Self::Sarif, Self::Markdown, Self::Csv];
-
-    /// The name on a command line.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Html => "html",
-            Self::Json => "json",
-            Self::Junit => "junit",
-            Self::Sarif => "sarif",
-            Self::Markdown => "markdown",
-            Self::Csv => "csv",
-        }
-    }
-
-    /// The file name in a folder of reports.
-    pub const fn file_name(self) -> &'static str {
-        match self {
-            Self::Html => "report.html",
-            Self::Json => "report.json",
-            Self::Junit => "junit.xml",
-            Self::Sarif => "report.sarif",
-            Self::Markdown => "report.md",
-            Self::Csv => "report.csv",
-        }
-    }
-
-    /// The format of a name, or of a file's ending.
-    pub fn parse(text: &str) -> Option<Self> {
-        let ending = text.rsplit('.').next().unwrap_or(text);
-        match ending.to_ascii_lowercase().as_str() {
-            "html" | "htm" => Some(Self::Html),
-            "json" => Some(Self::Json),
-            "junit" | "xml" => Some(Self::Junit),
-            "sarif" => Some(Self::Sarif),
-            "markdown" | "md" => Some(Self::Markdown),
-            "csv" => Some(Self::Csv),
-            _ => None,
-        }
     }
 }
 

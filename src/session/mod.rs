@@ -25,6 +25,7 @@ mod notes;
 mod paint;
 mod picture;
 mod poll;
+mod report;
 mod requested;
 mod run;
 mod select;
@@ -95,6 +96,9 @@ pub struct Session {
     diagnosis: Requested<Diagnosis>,
     diagnosed: diagnose::Answer,
     diagnosing: crate::engine::Control,
+    reporting: Option<report::Reporting>,
+    /// What each side's engine says about itself.
+    facts: [Vec<(String, String)>; 2],
     asked: ask::Asked,
     events: Vec<EventPlace>,
     pins: Vec<Pin>,
@@ -138,6 +142,7 @@ impl Drop for Session {
         self.goal.change(|wish| wish.closed = true);
         self.goal.cancel();
         self.diagnosing.cancel();
+        self.cancel_report();
         self.bell.ring();
     }
 }
@@ -177,6 +182,8 @@ impl Session {
             diagnosis: Requested::default(),
             diagnosed: diagnose::Answer::default(),
             diagnosing: crate::engine::Control::new(),
+            reporting: None,
+            facts: Default::default(),
             asked: ask::Asked::default(),
             events: Vec::new(),
             pins: Vec::new(),
@@ -346,7 +353,8 @@ impl Session {
             || self.attention.is_pending()
             || self.statistics.is_pending()
             || self.trace.is_pending()
-            || self.diagnosis.is_pending();
+            || self.diagnosis.is_pending()
+            || self.reporting.is_some();
         !self.asleep && self.order.is_none() && self.run.activity.is_none() && !waiting
     }
 

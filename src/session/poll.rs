@@ -10,6 +10,8 @@ use std::time::Duration;
 
 /// The job number of a diagnosis.
 pub(super) const DIAGNOSIS: u64 = 2;
+/// The job number of a report.
+pub(super) const REPORT: u64 = 3;
 /// The job number of a run.
 const RUN: u64 = 1;
 /// Results of this many sides are kept.
@@ -38,6 +40,7 @@ impl Session {
             self.refresh();
             self.take_answers();
             self.take_survey();
+            self.take_report();
             if self.take_diagnosis() {
                 self.list_jobs();
             }
@@ -122,6 +125,7 @@ impl Session {
         for (side, loaded) in [Side::Subject, Side::Reference].into_iter().zip(sides) {
             let (state, info) = match loaded {
                 Ok(loaded) => {
+                    self.facts[side as usize] = loaded.facts;
                     let line = format!("{}: {}", loaded.info.name, loaded.info.device);
                     loaded.ledger.store().failed = None;
                     self.ledgers.insert(Self::ledger_key(&self.sources, side), Arc::clone(&loaded.ledger));
@@ -306,7 +310,7 @@ impl Session {
             share: None,
             cancellable: true,
         });
-        self.jobs = loading.into_iter().chain(running).chain(diagnosing).collect();
+        self.jobs = loading.into_iter().chain(running).chain(diagnosing).chain(self.report_job()).collect();
     }
 
     /// Whether a side has computed a step.

@@ -12,6 +12,7 @@ mod cpu;
 mod devices;
 mod diagnosis;
 mod digests;
+mod doctor;
 mod fuzz;
 mod hardware;
 mod layering;
@@ -19,8 +20,10 @@ mod memory;
 mod models;
 mod parity;
 mod play;
+mod replay;
 mod report;
 mod samples;
+mod schema;
 mod shaders;
 #[cfg(feature = "app")]
 mod ui;

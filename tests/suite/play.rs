@@ -7,11 +7,15 @@ use blockscope::shell::offscreen::Screen;
 use blockscope::shell::play::{PlayError, Player};
 use std::path::Path;
 
-/// Scripts write relative to the player's folder, except for exports, which go where the process stands.
+/// Scripts write relative to the player's folder, except for exports and reports, which go where the process stands.
 fn localized(script: &str, folder: &Path) -> String {
-    let local = |line: &str| match line.strip_prefix("export ").and_then(|rest| rest.split_once(' ')) {
-        Some((what, file)) => format!("export {what} {}", folder.join(file).display()),
-        None => line.to_owned(),
+    let local = |line: &str| match line.split_once(' ') {
+        Some(("export", rest)) if rest.contains(' ') => {
+            let (what, file) = rest.split_once(' ').unwrap_or_default();
+            format!("export {what} {}", folder.join(file).display())
+        }
+        Some(("report", file)) => format!("report {}", folder.join(file).display()),
+        _ => line.to_owned(),
     };
     script.lines().map(local).collect::<Vec<_>>().join("\n")
 }
@@ -50,7 +54,7 @@ macro_rules! scripts {
     };
 }
 
-scripts!(attention, dialogs, divergence, export, keyboard, probe, session, sources, step, view);
+scripts!(attention, dialogs, divergence, export, keyboard, probe, report, session, sources, step, view);
 
 #[test]
 fn a_broken_session_is_set_aside() {

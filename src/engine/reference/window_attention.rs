@@ -174,6 +174,20 @@ pub(super) fn score(query: &[u8; HEAD], key: &[u8; HEAD], prior: f16, rules: &Ru
     }
 }
 
+/// One query of a step, under the step's rules: the keys that it sees and what it makes of them.
+///
+/// # Panics
+/// When the input is missing, or the place lies outside the field: callers check.
+pub fn look(op: &WindowAttention, rules: &Rules, sources: Sources<'_>, head: usize, token: usize) -> (Keys, Query) {
+    let normalized = sources.tensor(&op.input);
+    let grid = rules::window_grid(op, normalized.shape.size, rules);
+    let (window, n) = grid.locate(token);
+    let keys = Keys::gather_under(normalized, &grid, window, head, rules);
+    let prior = rules::prior(sources.model, op.prior, rules.prior)(head, n);
+    let query = attend(&channels(normalized, token, head, 0), &keys, &prior, rules);
+    (keys, query)
+}
+
 pub(super) fn kernel<'a>(op: &'a WindowAttention, rules: &'a Rules, sources: Sources<'a>) -> Kernel<'a> {
     let normalized = sources.tensor(&op.input);
     let prior = rules::prior(sources.model, op.prior, rules.prior);

@@ -22,6 +22,7 @@ pub use pool::Pool;
 pub use window_attention::WindowAttention;
 
 use super::Plan;
+use crate::model::Parameter;
 use crate::tensor::TensorName;
 
 /// What a step computes.
@@ -97,6 +98,18 @@ impl Op {
             Self::GlobalAttention(op) => op.raw.as_ref(),
             Self::Pool(op) => op.raw.as_ref(),
             Self::Convert(_) | Self::Gemm(_) | Self::GemmHalf(_) | Self::Merge(_) => None,
+        }
+    }
+
+    /// The parameters read.
+    pub fn parameters(&self) -> Vec<Parameter> {
+        match self {
+            Self::Gemm(op) => std::iter::once(op.weights).chain(op.seed.as_ref().map(|seed| seed.scale)).collect(),
+            Self::GemmHalf(op) => vec![op.weights],
+            Self::Normalize(op) => vec![op.head_scale],
+            Self::WindowAttention(op) => vec![op.prior],
+            Self::Merge(op) => std::iter::once(op.skip_scale).chain(op.low_scale).collect(),
+            Self::Convert(_) | Self::GlobalAttention(_) | Self::Pool(_) => Vec::new(),
         }
     }
 

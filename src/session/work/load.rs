@@ -37,6 +37,8 @@ pub(crate) struct LoadedSide {
     pub(crate) engine: Option<Box<dyn Engine>>,
     /// What it is.
     pub(crate) info: EngineInfo,
+    /// What it says about itself beyond that.
+    pub(crate) facts: Vec<(String, String)>,
 }
 
 /// What a loader hands back.
@@ -150,7 +152,7 @@ fn recorded_side(
     }
     let info = EngineInfo { name: spec.to_owned(), device: "recording".to_owned(), exact: false };
     let ledger = Arc::new(Ledger::recording(Arc::clone(plan), tensors));
-    Ok(LoadedSide { ledger, engine: None, info })
+    Ok(LoadedSide { ledger, engine: None, info, facts: recording.facts() })
 }
 
 /// One side: an engine with its plan, or a recording.
@@ -167,7 +169,8 @@ fn side(
     engine.load(&own, model).map_err(|error| lines(&error.to_string()))?;
     let info = EngineInfo { name: spec.to_owned(), ..engine.info() };
     let ledger = kept.unwrap_or_else(|| Arc::new(Ledger::engine(own, features.clone())));
-    Ok(LoadedSide { ledger, engine: Some(engine), info })
+    let facts = engine.facts();
+    Ok(LoadedSide { ledger, engine: Some(engine), info, facts })
 }
 
 /// The plan with a spec's causes switched on.
