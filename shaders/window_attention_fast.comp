@@ -195,8 +195,8 @@ void main() {
         stage(0, 64, tid & 63u, tid >> 6, eight(0u, tid & 63u, g, tid >> 6), 0x40404040u);
         stage(KEYS0, 64, tid & 63u, tid >> 6, eight(1u, tid & 63u, g, tid >> 6), 0u);
         barrier();
-        group16(ty, 16, KEYS0 + tx, 16, 0, nothing, s0);
-        group16(ty, 16, KEYS0 + 8u + tx, 16, 0, nothing, s1);
+        group16(ty, 16, KEYS0 + tx, 16, nothing, s0);
+        group16(ty, 16, KEYS0 + 8u + tx, 16, nothing, s1);
     }
 
     // Softmax: exponentials as pairs of rows, [key][row pair], over the staged operands.
@@ -266,7 +266,7 @@ void main() {
             stage(VALUES0, 32, channel, h, bytes, 0u);
         }
         barrier();
-        group16(ty, 16, VALUES0 + tx, 8, 0, nothing, o);
+        group16(ty, 16, VALUES0 + tx, 8, nothing, o);
     }
 #ifdef GLOBAL
     }

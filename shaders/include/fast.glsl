@@ -1,6 +1,6 @@
 // The fast exact FP8 dot product on ordinary ALUs: 16 products per step, twin of `numerics::fdpa::fdpa_fp8`.
 //
-// The includer defines THREADS, TN (4 or 8 columns a thread; rows are always 4), POOL (uvec4s of staged operands) and RTZ:
+// The includer defines THREADS, TN (4 or 2 columns a thread; rows are always 4), POOL (uvec4s of staged operands) and RTZ:
 //   1  round toward zero by execution mode: one FMA per product adds floor(a*b / unit), and a population count
 //      turns floors into truncations;
 //   0  any rounding to nearest: half a unit, less a little, against the product's sign, then one addition.
@@ -8,6 +8,7 @@
 // Per group of 16 and output: s = sum of 2^(8 (ea + eb) - 30) has the shared exponent in its exponent field (eight
 // apart, sixteen equal maxima do not carry); M = 1.5 * 2^(E + 10) has the unit 2^(E - 13) as its last bit, so that adding
 // to M truncates. Why each step is exact: docs of `engine::vulkan::gemm_fast`.
+#include "fast_code.glsl"
 #include "fast_half.glsl"
 #if RTZ == 1
 #extension GL_EXT_spirv_intrinsics : require
@@ -17,36 +18,22 @@ spirv_execution_mode(extensions = ["SPV_KHR_float_controls"], capabilities = [44
 // Loops over registers are written out by the preprocessor, so that no driver keeps the arrays in memory.
 #define EACH8(F) F(0) F(1) F(2) F(3) F(4) F(5) F(6) F(7)
 #define UNROLL 8
+#if TN == 4
 #define EACH_K(F) F(0) F(1) F(2) F(3) F(4) F(5) F(6) F(7)
-#if TN == 8
-#define EACH_COLUMN(F) F(0) F(1) F(2) F(3) F(4) F(5) F(6) F(7)
-#define EACH_QUAD(F) F(0) F(1)
-#elif TN == 4
 #define EACH_COLUMN(F) F(0) F(1) F(2) F(3)
-#define EACH_QUAD(F) F(0)
+#elif TN == 2
+// Two columns of two words lie side by side, so that one vector serves two k.
+#define EACH_K(F) F(0) F(2) F(4) F(6)
+#define EACH_COLUMN(F) F(0) F(1)
 #endif
 
 // Words of one staged row or column: 16 values, 16 powers, 4 words of low bits, 2 of signs.
 const uint WORDS = 38;
 shared uvec4 pool[POOL];
-// Each code: value in bits 20-31 of an f32, exponent field of its power in 8-15, 19 - (exponent of its lowest bit) in 0-7.
 shared uint codes[256];
 
 void build_codes() {
-    for (uint c = gl_LocalInvocationIndex; c < 256; c += THREADS) {
-        uint m = c & 7u;
-        uint e = (c >> 3) & 15u;
-        uint magnitude = c & 127u;
-        uint word = (c & 128u) << 24 | 7u;
-        if (magnitude != 0u && magnitude != 127u) {
-            int top = e == 0u ? findMSB(m) - 9 : int(e) - 7;
-            uint fraction = e == 0u ? (m << (3 - findMSB(m))) & 7u : m;
-            int low = e == 0u ? findLSB(m) - 9 : findLSB(m | 8u) + int(e) - 10;
-            uint power = uint(8 * max(top, -6) + 112);
-            word = (c & 128u) << 24 | uint(top + 127) << 23 | fraction << 20 | power << 8 | uint(19 - low);
-        }
-        codes[c] = word;
-    }
+    for (uint c = gl_LocalInvocationIndex; c < 256; c += THREADS) codes[c] = describe(c);
 }
 
 void put(uint base, uint rows, uint word, uint row, uint value) {
@@ -54,18 +41,35 @@ void put(uint base, uint rows, uint word, uint row, uint value) {
     pool[base + (at >> 2)][at & 3u] = value;
 }
 
-/// Stages eight codes, half `h` of a group, of one row or column. `mark` is 64 in each byte on one side only.
-void stage(uint base, uint rows, uint row, uint h, uvec2 bytes, uint mark) {
-    uint low[2] = uint[2](mark, 0u);
+void put_pair(uint base, uint rows, uint word, uint row, uint value) {
+    uint at = (word >> 1) * 2u * rows + (row >> 1) * 4u + (word & 1u) * 2u + (row & 1u);
+    pool[base + (at >> 2)][at & 3u] = value;
+}
+
 #define STAGE(c) { \
         uint word = codes[bitfieldExtract(bytes[(c) / 4], 8 * ((c) % 4), 8)]; \
-        put(base, rows, 8u * h + c, row, word & 0xfff00000u); \
-        put(base, rows, 16u + 8u * h + c, row, (word & 0xff00u) << 15); \
+        PUT(base, rows, 8u * h + c, row, word & 0xfff00000u); \
+        PUT(base, rows, 16u + 8u * h + c, row, (word & 0xff00u) << 15); \
         low[c / 4] += (word & 0xffu) << (8 * (c % 4)); }
-    EACH8(STAGE)
-    put(base, rows, 32u + 2u * h, row, low[0]);
-    put(base, rows, 33u + 2u * h, row, low[1]);
-    put(base, rows, 36u + h, row, (bytes.x & 0x80808080u) | ((bytes.y & 0x80808080u) >> 1));
+#define STAGE_ALL \
+    uint low[2] = uint[2](mark, 0u); \
+    EACH8(STAGE) \
+    PUT(base, rows, 32u + 2u * h, row, low[0]); \
+    PUT(base, rows, 33u + 2u * h, row, low[1]); \
+    PUT(base, rows, 36u + h, row, (bytes.x & 0x80808080u) | ((bytes.y & 0x80808080u) >> 1));
+
+/// Stages eight codes, half `h` of a group, of one row or column. `mark` is 64 in each byte on one side only.
+void stage(uint base, uint rows, uint row, uint h, uvec2 bytes, uint mark) {
+#define PUT put
+    STAGE_ALL
+#undef PUT
+}
+
+/// The same for a column that two-column threads read.
+void stage_pair(uint base, uint rows, uint row, uint h, uvec2 bytes, uint mark) {
+#define PUT put_pair
+    STAGE_ALL
+#undef PUT
 }
 
 #if RTZ == 1
@@ -74,22 +78,31 @@ vec4 add_rz(vec4 a, vec4 b) { precise vec4 r = a + b; return r; }
 #endif
 
 /// One group: adds 16 products to each of 4 x TN accumulators, packed two rows to a word.
-/// `a` and `b` are this thread's first vectors of the staged rows and columns, `ra` and `rb` the vectors of a word.
-void group16(uint a, uint ra, uint b, uint rb, uint step, uint nothing, inout uvec2 h[TN]) {
+/// `a` and `b` are this thread's first vectors of the staged rows and columns, `ra` and `rb` the vectors of a word (of two
+/// words of columns when TN is 2).
+void group16(uint a, uint ra, uint b, uint rb, uint nothing, inout uvec2 h[TN]) {
     precise vec4 s[TN];
     precise vec4 c[TN];
-    vec4 bv[TN / 4];
-#define LOAD_COLUMNS(q) bv[q] = uintBitsToFloat(pool[at + q * step]);
 #define ZERO(j) s[j] = vec4(0);
     EACH_COLUMN(ZERO)
-#define POWER(j) s[j] = fma(av, vec4(bv[(j) / 4][(j) % 4]), s[j]);
-#define POWERS(k) { \
-        vec4 av = uintBitsToFloat(pool[a + (16 + k0 + k) * ra]); \
-        uint at = b + (16 + k0 + k) * rb; \
-        EACH_QUAD(LOAD_COLUMNS) EACH_COLUMN(POWER) }
     uint end = 16u ^ nothing;
+#if TN == 4
+#define OPERANDS(F, word) { \
+        vec4 av = uintBitsToFloat(pool[a + (word) * ra]); \
+        vec4 bv = uintBitsToFloat(pool[b + (word) * rb]); \
+        F(0, av, bv.x) F(1, av, bv.y) F(2, av, bv.z) F(3, av, bv.w) }
+#else
+#define OPERANDS(F, word) { \
+        vec4 a0 = uintBitsToFloat(pool[a + (word) * ra]); \
+        vec4 a1 = uintBitsToFloat(pool[a + (word + 1u) * ra]); \
+        vec4 bv = uintBitsToFloat(pool[b + ((word) >> 1) * rb]); \
+        F(0, a0, bv.x) F(1, a0, bv.y) F(0, a1, bv.z) F(1, a1, bv.w) }
+#endif
+#define POWER(j, av, bv) s[j] = fma(av, vec4(bv), s[j]);
+#define POWERS(k) OPERANDS(POWER, 16u + k0 + k)
     for (uint k0 = 0; k0 < end; k0 += UNROLL) { EACH_K(POWERS) }
 
+    uint shift23 = 0x800000u ^ nothing;
     uint flags = 0x80808080u ^ nothing;
     uint one = 0x01010101u ^ nothing;
 #if RTZ != 0
@@ -102,28 +115,38 @@ void group16(uint a, uint ra, uint b, uint rb, uint step, uint nothing, inout uv
 #define MIDDLE(j) { \
         vec4 acc = unpack4(h[j], nothing); \
         uvec4 bits = floatBitsToUint(acc); \
-        ivec4 v = max(ivec4(floatBitsToUint(s[j]) >> 3), ivec4(bits & 0x7fffffffu) - (115 << 23)); \
-        ivec4 f = v >> 23; \
-        uvec4 mb = uvec4(f << 23) + ((125u << 23) | 0x400000u); \
+        precise vec4 own = abs(acc) * 2.407412430484045e-35; \
+        uvec4 v = max(floatBitsToUint(s[j]) >> 3, floatBitsToUint(own)); \
+        uvec4 f = v >> 23; \
+        uvec4 mb = f * shift23 + ((125u << 23) | 0x400000u); \
         vec4 ms = uintBitsToFloat((bits & 0x80000000u) | mb); \
         c[j] = add_rz(uintBitsToFloat(mb), add_rz(add_rz(acc, ms), -ms)); \
-        uvec4 uf = uvec4(f) * one; \
-        uvec4 r0 = low0 + b0[(j) % 4] + uf; \
-        uvec4 r1 = low1 + b1[(j) % 4] + uf; \
-        uvec4 r2 = low2 + b2[(j) % 4] + uf; \
-        uvec4 r3 = low3 + b3[(j) % 4] + uf; \
-        uvec4 w0 = ((r0 & flags) | (r1 & ~flags)) & (sign0 ^ t0[(j) % 4]); \
-        uvec4 w1 = ((r2 & flags) | (r3 & ~flags)) & (sign1 ^ t1[(j) % 4]); \
+        uvec4 uf = f * one; \
+        uvec4 r0 = low0 + b0[j] + uf; \
+        uvec4 r1 = low1 + b1[j] + uf; \
+        uvec4 r2 = low2 + b2[j] + uf; \
+        uvec4 r3 = low3 + b3[j] + uf; \
+        uvec4 w0 = ((r0 & flags) | (r1 & ~flags)) & (sign0 ^ t0[j]); \
+        uvec4 w1 = ((r2 & flags) | (r3 & ~flags)) & (sign1 ^ t1[j]); \
         s[j] = uintBitsToFloat(mb - uvec4(bitCount(w0)) - uvec4(bitCount(w1))); }
-#define MIDDLE_QUAD(q) { \
-        uvec4 b0 = pool[b + 32 * rb + q * step]; \
-        uvec4 b1 = pool[b + 33 * rb + q * step]; \
-        uvec4 b2 = pool[b + 34 * rb + q * step]; \
-        uvec4 b3 = pool[b + 35 * rb + q * step]; \
-        uvec4 t0 = pool[b + 36 * rb + q * step]; \
-        uvec4 t1 = pool[b + 37 * rb + q * step]; \
-        MIDDLE(4 * q) MIDDLE(4 * q + 1) MIDDLE(4 * q + 2) MIDDLE(4 * q + 3) }
-#define PRODUCT(j) c[j] = fma_rz(av, bv[(j) / 4][(j) % 4], c[j]);
+#if TN == 2
+#define MIDDLES { \
+        uvec4 b01 = pool[b + 16 * rb]; \
+        uvec4 b23 = pool[b + 17 * rb]; \
+        uvec4 t01 = pool[b + 18 * rb]; \
+        uvec2 b0 = b01.xy, b1 = b01.zw, b2 = b23.xy, b3 = b23.zw, t0 = t01.xy, t1 = t01.zw; \
+        MIDDLE(0) MIDDLE(1) }
+#else
+#define MIDDLES { \
+        uvec4 b0 = pool[b + 32 * rb]; \
+        uvec4 b1 = pool[b + 33 * rb]; \
+        uvec4 b2 = pool[b + 34 * rb]; \
+        uvec4 b3 = pool[b + 35 * rb]; \
+        uvec4 t0 = pool[b + 36 * rb]; \
+        uvec4 t1 = pool[b + 37 * rb]; \
+        MIDDLE(0) MIDDLE(1) MIDDLE(2) MIDDLE(3) }
+#endif
+#define PRODUCT(j, av, bv) c[j] = fma_rz(av, bv, c[j]);
 #define FINISH(j) h[j] = pack4(add_rz(c[j], -s[j]));
 #else
 #define MIDDLE(j) { \
@@ -139,9 +162,9 @@ void group16(uint a, uint ra, uint b, uint rb, uint step, uint nothing, inout uv
         s[j] = unit * -0.498046875; \
         h[j].x = uint(f.x & 0xffff) | uint(f.y) << 16; \
         h[j].y = uint(f.z & 0xffff) | uint(f.w) << 16; }
-#define MIDDLE_QUAD(q) MIDDLE(4 * q) MIDDLE(4 * q + 1) MIDDLE(4 * q + 2) MIDDLE(4 * q + 3)
-#define PRODUCT(j) { \
-        float y = bv[(j) / 4][(j) % 4]; \
+#define MIDDLES EACH_COLUMN(MIDDLE)
+#define PRODUCT(j, av, bv) { \
+        float y = bv; \
         uvec4 sign = (floatBitsToUint(av) ^ floatBitsToUint(y)) & 0x80000000u; \
         precise vec4 t = fma(av, vec4(y), uintBitsToFloat(floatBitsToUint(s[j]) ^ sign)); \
         precise vec4 sum = c[j] + t; \
@@ -151,12 +174,8 @@ void group16(uint a, uint ra, uint b, uint rb, uint step, uint nothing, inout uv
         precise vec4 r = c[j] - uintBitsToFloat(uvec4(f << 23) + ((125u << 23) | 0x400000u)); \
         h[j] = pack4(r); }
 #endif
-    EACH_QUAD(MIDDLE_QUAD)
-#define PRODUCTS(k) { \
-        vec4 av = uintBitsToFloat(pool[a + (k0 + k) * ra]); \
-        uint at = b + (k0 + k) * rb; \
-        EACH_QUAD(LOAD_COLUMNS) EACH_COLUMN(PRODUCT) }
+    MIDDLES
+#define PRODUCTS(k) OPERANDS(PRODUCT, k0 + k)
     for (uint k0 = 0; k0 < end; k0 += UNROLL) { EACH_K(PRODUCTS) }
     EACH_COLUMN(FINISH)
 }
-

@@ -4,8 +4,11 @@
 use super::memory::Memory;
 use super::{Exit, Failure, output, sources};
 use crate::compare::compare;
-use crate::engine::measure::{self, Family, Machine, Measurement};
+use crate::engine::measure::{self, Family, Machine, Measurement, StepTime};
 use crate::engine::memory::Habit;
+use crate::engine::spec::EngineKind;
+use crate::engine::vulkan::raw::DeviceOptions;
+use crate::engine::vulkan::responses::{self, Responses};
 use crate::engine::{Control, EngineSpec, runner};
 use crate::frame;
 use crate::geometry::Size;
@@ -14,6 +17,7 @@ use crate::plan::{Detail, Plan, names};
 use crate::tensor::{Bytes, Element, Shape, Tensor};
 use clap::Args;
 use serde_json::{Value, json};
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
@@ -34,6 +38,9 @@ pub(super) struct Arguments {
     runs: usize,
     #[command(flatten)]
     memory: Memory,
+    /// Tell every step's time too.
+    #[arg(long)]
+    steps: bool,
     /// Write the result as JSON; `-` for standard output.
     #[arg(long, value_name = "FILE|-")]
     json: Option<String>,
@@ -73,6 +80,13 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     }
     let mut engines = Vec::new();
     for spec in &arguments.engine {
+        let responses = match spec.kind {
+            EngineKind::Vulkan { index, .. } => {
+                let options = DeviceOptions { wanted: index.map(|index| index.to_string()), ..DeviceOptions::default() };
+                Some(responses::measure(&options, &plan, &model, &features)?)
+            }
+            EngineKind::Reference | EngineKind::Cpu(_) => None,
+        };
         let (mut engine, plan) = sources::open_engine(spec, &plan)?;
         let steps = runner::until(&plan, None);
         let keeper = arguments.memory.keeper(&plan, &steps, &model, Habit::Steps { engines: 1 })?;
@@ -82,8 +96,12 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
         found.engine = spec.to_string();
         if !quiet {
             tell(&found);
+            responses.iter().for_each(tell_responses);
+            let steps = if arguments.steps { &found.steps[..] } else { &[] };
+            steps.iter().for_each(tell_step);
         }
-        engines.push(engine_json(&found));
+        let facts: BTreeMap<String, String> = engine.facts().into_iter().collect();
+        engines.push(engine_json(&found, responses.as_ref(), &facts));
     }
     drop(model);
     let ground = Ground::measure(first)?;
@@ -209,6 +227,7 @@ fn tell(found: &Measurement) {
         found.products_per_second / 1e9,
         found.runs
     ));
+    output::line(format_args!("  {:18} {:10.1} ms", "kernels alone", found.kernel_seconds * 1e3));
     let mib = |bytes: u64| bytes as f64 / f64::from(1 << 20);
     let peak = found.peak_resident_bytes.map(|peak| format!(", {:.0} MiB resident at most", mib(peak)));
     output::line(format_args!(
@@ -219,7 +238,24 @@ fn tell(found: &Measurement) {
     ));
 }
 
-fn engine_json(found: &Measurement) -> Value {
+fn tell_responses(responses: &Responses) {
+    let ms = |seconds: f64| seconds * 1e3;
+    let start = if responses.warm { "warm" } else { "cold" };
+    output::line(format_args!("  {:18} {:10.1} ms  {start} pipeline cache", "first kernel", ms(responses.first_kernel)));
+    let (name, mib) = (&responses.boundary, responses.bytes as f64 / f64::from(1 << 20));
+    let (whole, kernel) = (ms(responses.compare), ms(responses.compare_kernel));
+    output::line(format_args!("  {:18} {whole:10.2} ms  {kernel:.3} in the kernel, {name}, {mib:.1} MiB", "compare"));
+    let picture = ms(responses.picture);
+    output::line(format_args!("  {:18} {picture:10.2} ms  beside the kernel's own time", "step to picture"));
+}
+
+fn tell_step(step: &StepTime) {
+    let rate = step.products as f64 / step.seconds.max(1e-9) / 1e9;
+    let (name, op) = (&step.step, &step.op);
+    output::line(format_args!("    {name:28} {op:18} {:10.1} us  {rate:8.1} G products/s", step.seconds * 1e6));
+}
+
+fn engine_json(found: &Measurement, responses: Option<&Responses>, facts: &BTreeMap<String, String>) -> Value {
     let op = |family: &Family| {
         json!({
             "op": family.op, "steps": family.steps, "seconds": family.seconds, "products": family.products,
@@ -231,7 +267,8 @@ fn engine_json(found: &Measurement) -> Value {
         "engine": found.engine, "device": found.device, "seconds": found.seconds,
         "gProductsPerSecond": found.products_per_second / 1e9,
         "firstBoundarySeconds": found.first_boundary_seconds, "heldBytes": found.held_bytes,
-        "peakResidentBytes": found.peak_resident_bytes,
+        "peakResidentBytes": found.peak_resident_bytes, "kernelSeconds": found.kernel_seconds,
+        "responses": responses, "facts": facts, "steps": found.steps,
         "ops": found.families.iter().map(op).collect::<Vec<_>>(),
     })
 }

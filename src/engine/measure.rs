@@ -32,12 +32,16 @@ pub struct Measurement {
     pub runs: usize,
     /// Wall time of the whole network.
     pub seconds: f64,
+    /// Time of all kernels together: on a device, without what lies between them.
+    pub kernel_seconds: f64,
     /// Multiply-accumulates a second over the whole network.
     pub products_per_second: f64,
     /// From the start to the first boundary of the first run, weights unpacked on the way.
     pub first_boundary_seconds: f64,
     /// One entry for each op, in the order in which they first run.
     pub families: Vec<Family>,
+    /// Every step, in order.
+    pub steps: Vec<StepTime>,
     /// Bytes of the tensors held at the end of a run: every boundary.
     pub held_bytes: u64,
     /// The process's largest resident size so far, where the system tells.
@@ -55,6 +59,19 @@ pub struct Machine {
     pub cores: usize,
     /// Threads that engines use.
     pub threads: usize,
+}
+
+/// One step.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct StepTime {
+    /// Its name.
+    pub step: String,
+    /// Its op's word.
+    pub op: String,
+    /// The kernel's time.
+    pub seconds: f64,
+    /// Its multiply-accumulates.
+    pub products: u64,
 }
 
 /// All steps of one op.
@@ -113,6 +130,7 @@ pub fn run(
     let last_reads = plan.last_reads();
     let mut families: Vec<Sampled> = Vec::new();
     let (mut totals, mut first_boundary, mut held) = (Vec::new(), 0.0, 0);
+    let mut each: Vec<Vec<f64>> = vec![Vec::new(); plan.steps.len()];
     for round in 0..=runs {
         engine.load(plan, model)?;
         engine.write(features.clone())?;
@@ -120,10 +138,13 @@ pub fn run(
         let (mut total, mut seen_boundary) = (Duration::ZERO, false);
         for step in &plan.steps {
             let start = Instant::now();
-            engine.run(step, control)?;
+            let kernel = engine.run(step, control)?.duration;
             let wall = start.elapsed();
             total += wall;
-            *spent.entry(step.op.word()).or_default() += wall;
+            *spent.entry(step.op.word()).or_default() += kernel;
+            if round > 0 {
+                each[step.index].push(kernel.as_secs_f64());
+            }
             if !seen_boundary && step.op.outputs().iter().any(|name| plan.tensor(name).role == Role::Boundary) {
                 seen_boundary = true;
                 first_boundary = if round == 0 { total.as_secs_f64() } else { first_boundary };
@@ -143,7 +164,14 @@ pub fn run(
         held = kept.map(|(_, info)| info.shape.bytes() as u64).sum();
     }
     let (info, seconds, products) = (engine.info(), median(&mut totals), plan.products());
+    let mut steps = Vec::new();
+    for (step, times) in plan.steps.iter().zip(&mut each) {
+        let (step, op, products) = (step.name().to_string(), step.op.word().to_owned(), step.op.products(plan));
+        steps.push(StepTime { step, op, seconds: median(times), products });
+    }
     Ok(Measurement {
+        kernel_seconds: steps.iter().map(|step| step.seconds).sum(),
+        steps,
         engine: info.name,
         device: info.device,
         machine: Machine::here(),

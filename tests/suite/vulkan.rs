@@ -6,9 +6,9 @@
 use blockscope::cli::devices::Devices;
 use blockscope::compare;
 use blockscope::engine::vulkan::colour::{self, PALETTE, Range, Show};
-use blockscope::engine::vulkan::raw::{Device, DeviceOptions, Instance, InstanceOptions};
-use blockscope::engine::vulkan::self_test::SelfTest;
-use blockscope::engine::vulkan::{Vulkan, devices};
+use blockscope::engine::vulkan::raw::{Device, DeviceOptions, Fault, Instance, InstanceOptions};
+use blockscope::engine::vulkan::self_test::{self, SelfTest};
+use blockscope::engine::vulkan::{Vulkan, cases, devices, responses};
 use blockscope::engine::{Control, Engine as _, runner};
 use blockscope::frame::synthetic::features;
 use blockscope::geometry::{Geometry, Phase, Size, WindowGrid};
@@ -318,4 +318,100 @@ fn the_fused_route_makes_the_bytes_of_the_stepped_one() {
     assert!(engine.read(&"block-0/normalized".into()).is_ok(), "made on demand, its input kept until then");
     assert!(engine.read(&"block-0/qkv".into()).is_ok(), "released with the next step, not before its reader");
     silent(&device);
+}
+
+/// Runs a case of the fast GEMM on a device and compares it with the reference.
+fn gemm_cases_are_right(device: &Arc<Device>) {
+    let model = Arc::new(cases::model());
+    let mut compared = 0;
+    for case in cases::all(Size::new(13, 7)).iter().filter(|case| case.step.op.word() == "gemm") {
+        let run = |engine: &mut dyn blockscope::engine::Engine| {
+            engine.load(&case.plan, &model).unwrap();
+            case.inputs.iter().for_each(|input| engine.write(input.clone()).unwrap());
+            engine.run(&case.step, &Control::new()).unwrap();
+            let names = case.step.op.outputs().into_iter();
+            names.map(|name| engine.read(name).unwrap()).collect::<Vec<Tensor>>()
+        };
+        let expected = run(&mut blockscope::engine::reference::Reference::new());
+        let found = run(&mut Vulkan::on(device).unwrap());
+        for (e, f) in expected.iter().zip(&found) {
+            assert_eq!(self_test::first_wrong("gemm_fast", e, f), None, "{}", case.step.name());
+            compared += 1;
+        }
+    }
+    assert!(compared >= 10, "{compared} outputs");
+}
+
+#[test]
+fn weights_stay_codes_where_memory_is_short() {
+    if device().is_none() {
+        return;
+    }
+    let instance = Instance::new(&InstanceOptions { validation: true, ..InstanceOptions::default() }).unwrap();
+    // Staging takes 64 MiB: what is left of half of this budget does not hold staged weights.
+    let options = DeviceOptions { budget: Some(100 << 20), ..DeviceOptions::default() };
+    let device = Device::open(&instance, &options).unwrap();
+    gemm_cases_are_right(&device);
+    silent(&device);
+}
+
+#[test]
+fn a_tensor_beyond_what_a_shader_sees_is_refused_by_name_and_limit() {
+    if device().is_none() {
+        return;
+    }
+    let instance = Instance::new(&InstanceOptions { validation: true, ..InstanceOptions::default() }).unwrap();
+    let options = DeviceOptions { storage_range: Some(1 << 20), ..DeviceOptions::default() };
+    let device = Device::open(&instance, &options).unwrap();
+    let geometry = Geometry::new(Size::new(64, 64)).unwrap();
+    let plan = Arc::new(Plan::new(geometry, Detail::Needed));
+    let mut engine = Vulkan::on(&device).unwrap();
+    engine.load(&plan, &Arc::new(synthetic::model(1))).unwrap();
+    let error = engine.write(features(&geometry, 1)).unwrap_err().to_string();
+    assert!(error.contains("features") && error.contains("1048576"), "{error}");
+    let (small, _) = pair(Element::E4m3, Size::new(21, 13), 64);
+    engine.write(small).unwrap();
+    silent(&device);
+}
+
+#[test]
+fn a_lost_device_and_full_memory_end_the_job_in_words_and_not_the_program() {
+    let Some(device) = device() else { return };
+    let geometry = Geometry::new(Size::new(64, 64)).unwrap();
+    let plan = Arc::new(Plan::new(geometry, Detail::Needed));
+    let model = Arc::new(synthetic::model(1));
+    let mut engine = Vulkan::on(&device).unwrap();
+    engine.load(&plan, &model).unwrap();
+    engine.write(features(&geometry, 1)).unwrap();
+    device.fail_next(Fault::Lost);
+    let error = engine.run(&plan.steps[0], &Control::new()).unwrap_err().to_string();
+    assert!(error.contains("vkQueueSubmit") && error.contains("open it again"), "{error}");
+    device.fail_next(Fault::OutOfMemory);
+    let other = Size::new(96, 64);
+    let larger = Tensor::new("block-5/y".into(), Shape::new(Element::E4m3, other, 64), Bytes::copy(&[0; 96 * 64 * 64]));
+    let error = engine.write(larger.unwrap()).unwrap_err().to_string();
+    assert!(error.contains("block-5/y") && error.contains("smaller size"), "{error}");
+    // The same engine goes on, and so does a new one after another size was asked for.
+    engine.run(&plan.steps[0], &Control::new()).unwrap();
+    assert_eq!(engine.read(plan.steps[0].name()).unwrap().digest().to_string(), "546ba0d9a5cbfca1", "features_half");
+    let geometry = Geometry::new(Size::new(96, 64)).unwrap();
+    let plan = Arc::new(Plan::new(geometry, Detail::Needed));
+    engine.load(&plan, &model).unwrap();
+    engine.write(features(&geometry, 1)).unwrap();
+    engine.run(&plan.steps[0], &Control::new()).unwrap();
+    silent(&device);
+}
+
+#[test]
+fn a_device_tells_how_fast_it_answers() {
+    if device().is_none() {
+        return;
+    }
+    let geometry = Geometry::new(Size::new(64, 64)).unwrap();
+    let plan = Arc::new(Plan::new(geometry, Detail::Needed));
+    let model = Arc::new(synthetic::model(1));
+    let found = responses::measure(&DeviceOptions::default(), &plan, &model, &features(&geometry, 1)).unwrap();
+    println!("{found:?}");
+    assert_eq!((found.boundary.as_str(), found.bytes), ("block-0", plan.shape(&plan.boundaries[0]).bytes()));
+    assert!(found.first_kernel > 0.0 && found.compare >= found.compare_kernel && found.picture > 0.0, "{found:?}");
 }

@@ -79,11 +79,16 @@ push_constants! {
     WindowAttentionPush, "WINDOW_ATTENTION_PUSH" { width, height, heads, shift_x, shift_y, windows }
 }
 push_constants! {
-    /// `gemm_fast`: groups of 16 in one chain; bytes of an input row and of a weight column; channels of an output row;
-    /// what one z adds to the input and weight bytes and to the output channels; and a 0 that no compiler knows.
+    /// `gemm_fast`: groups of 16 in one chain; bytes of an input row and of a weight column (vectors of a block of 32
+    /// columns where weights are expanded); channels of an output row; what one z adds to input, weights and output, in
+    /// the same units; and a 0 that no compiler knows.
     GemmFastPush, "GEMM_FAST_PUSH" {
         rows, groups, input_row, weight_row, output_row, input_z, weight_z, output_z, nothing,
     }
+}
+push_constants! {
+    /// `gemm_fast_expand`: columns of all groups, and groups of 16 in each.
+    GemmFastExpandPush, "GEMM_FAST_EXPAND_PUSH" { columns, groups }
 }
 push_constants! {
     /// `gemm_fast_join`: four results each, and the parts that they are the sums of.
@@ -136,6 +141,7 @@ pub fn glsl() -> String {
         NormalizePush::DEFINE,
         WindowAttentionPush::DEFINE,
         GemmFastPush::DEFINE,
+        GemmFastExpandPush::DEFINE,
         GemmFastJoinPush::DEFINE,
         NormalizeFastPush::DEFINE,
         GlobalAttentionFastPush::DEFINE,

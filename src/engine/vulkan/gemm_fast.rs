@@ -16,18 +16,18 @@
 //!    per group.
 //! 5. *Result.* `half(c - M)`, the subtraction exact. Infinities stay by themselves.
 
-use super::constants::{GemmFastJoinPush, GemmFastPush, LANES};
+use super::constants::{GemmFastExpandPush, GemmFastJoinPush, GemmFastPush, LANES};
 use super::gemm::{columns, element, halves};
 use super::kernel::{Binder, Dispatch, Variant};
 use super::raw::{AdapterInfo, Slice, VulkanError};
-use super::shaders::{GEMM_FAST, GEMM_FAST_JOIN, Shader};
+use super::shaders::{GEMM_FAST, GEMM_FAST_EXPAND, GEMM_FAST_JOIN, Shader};
 use crate::plan::ops::{Activation, Gemm};
 use crate::plan::{Op, Plan};
 
-/// Rows and columns of the tiles in [`GEMM_FAST`], in its order.
-const TILES: [(u32, u32); 3] = [(64, 64), (64, 32), (32, 32)];
-/// Workgroups that keep a large device busy; with fewer, smaller tiles are better.
-const ENOUGH: u32 = 264;
+/// Words of 16 staged codes.
+const WORDS: u32 = 38;
+/// Columns of a block of expanded weights.
+const BLOCK: u32 = 32;
 /// PCI vendor of the drivers whose `packHalf2x16` rounds to nearest even in every mode; the self-test would tell.
 const NVIDIA: u32 = 0x10de;
 
@@ -36,10 +36,10 @@ pub(super) static TOWARD_ZERO: Variant = Variant {
     name: "gemm_fast",
     op: "gemm",
     exact: true,
-    shaders: &[&GEMM_FAST[0], &GEMM_FAST[1], &GEMM_FAST[2], &GEMM_FAST_JOIN],
+    shaders: &[&GEMM_FAST[0], &GEMM_FAST[1], &GEMM_FAST_EXPAND, &GEMM_FAST_JOIN],
     fits: rounds_toward_zero,
     takes,
-    dispatches: |op, binder| dispatches(op, binder, &GEMM_FAST[..3]),
+    dispatches: |op, binder| dispatches(op, binder, &GEMM_FAST[..2]),
 };
 
 /// For all others.
@@ -47,10 +47,10 @@ pub(super) static ANY: Variant = Variant {
     name: "gemm_fast_any",
     op: "gemm",
     exact: true,
-    shaders: &[&GEMM_FAST[3], &GEMM_FAST[4], &GEMM_FAST[5], &GEMM_FAST_JOIN],
+    shaders: &[&GEMM_FAST[2], &GEMM_FAST[3], &GEMM_FAST_EXPAND, &GEMM_FAST_JOIN],
     fits: large_enough,
     takes,
-    dispatches: |op, binder| dispatches(op, binder, &GEMM_FAST[3..]),
+    dispatches: |op, binder| dispatches(op, binder, &GEMM_FAST[2..]),
 };
 
 /// Whether f32 arithmetic can be rounded toward zero.
@@ -80,23 +80,65 @@ fn takes(op: &Op, _plan: &Plan) -> bool {
     matches!(op, Op::Gemm(op) if op.n.is_multiple_of(32) && op.partition.is_multiple_of(16))
 }
 
-/// Workgroups of a tile.
-fn workgroups((tile_rows, tile_columns): (u32, u32), rows: u32, width: u32) -> u32 {
-    rows.div_ceil(tile_rows) * (width / tile_columns)
-}
-
-/// The largest tile that keeps the device busy; `width` counts all columns, parts of K included.
-fn tile(rows: u32, columns: u32, width: u32) -> usize {
-    let fits = |&(_, (_, c)): &(usize, &(u32, u32))| columns.is_multiple_of(*c);
-    let busy = |(_, tile): &(usize, &(u32, u32))| workgroups(**tile, rows, width) >= ENOUGH;
-    TILES.iter().enumerate().filter(fits).find(busy).map_or(TILES.len() - 1, |(at, _)| at)
-}
-
 /// A workgroup's part of the result.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Tiling {
     pub(super) rows: u32,
     pub(super) columns: u32,
+}
+
+/// A tile of the fast GEMM.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Tile {
+    tiling: Tiling,
+    /// Columns of a thread: 4 or 2, the order of [`GEMM_FAST`].
+    each: u32,
+}
+
+impl Tile {
+    const fn new(rows: u32, columns: u32, each: u32) -> Self {
+        Self { tiling: Tiling { rows, columns }, each }
+    }
+
+    fn threads(self) -> u32 {
+        self.tiling.rows / 4 * (self.tiling.columns / self.each)
+    }
+
+    fn workgroups(self, rows: u32, columns: u32, depth: u32) -> u32 {
+        rows.div_ceil(self.tiling.rows) * (columns / self.tiling.columns) * depth
+    }
+
+    /// How long a product takes, in units of one result; fitted to the times of 40 shapes and 14 tiles on an H200. A
+    /// processor works off its workgroups together, and the faster the more warps it may choose from.
+    fn cost(self, [rows, columns, depth]: [u32; 3], processors: u32) -> f32 {
+        let Tiling { rows: r, columns: c } = self.tiling;
+        let workgroups = self.workgroups(rows, columns, depth) as f32;
+        let mean = workgroups / processors as f32;
+        // With many workgroups the processors' loads even out.
+        let load = if mean < 6.0 { mean.ceil() } else { mean };
+        let (each, most) = if self.each == 4 { (1.0, 18.0) } else { (1.3, 29.0) };
+        let warps = (load * self.threads() as f32 / 32.0).min(most);
+        let workgroup = (r * c) as f32 * each + 8.0 * r as f32 + c as f32 + 20.0;
+        load * workgroup * (warps + 6.0) / warps
+    }
+}
+
+/// All tiles.
+const TILES: [Tile; 7] = [
+    Tile::new(64, 64, 4),
+    Tile::new(64, 32, 4),
+    Tile::new(32, 64, 4),
+    Tile::new(48, 32, 2),
+    Tile::new(40, 32, 2),
+    Tile::new(32, 32, 2),
+    Tile::new(24, 32, 2),
+];
+
+/// The tile that promises to be fastest for rows, columns and depth (groups or parts of K).
+fn tile(product: [u32; 3], processors: u32) -> Tile {
+    let fitting = TILES.into_iter().filter(|tile| product[1].is_multiple_of(tile.tiling.columns));
+    let best = fitting.min_by(|a, b| a.cost(product, processors).total_cmp(&b.cost(product, processors)));
+    best.expect("every product has a multiple of 32 columns")
 }
 
 /// What every kernel of this interface is given: buffers, push constants, the constants SEED, SILU, PUBLISHED and RAW,
@@ -136,33 +178,94 @@ pub(super) fn prepare(op: &Gemm, binder: &mut Binder<'_>, tiling: Tiling) -> Res
     Ok((buffers, push, constants, grid, products))
 }
 
+/// The weights as the kernel stages them, made by a kernel of their own when they are first asked for; `None` where memory
+/// is too short for 38 words in place of 16 codes.
+fn expanded(op: &Gemm, binder: &mut Binder<'_>, codes: &Slice, each: u32) -> Result<Option<Expanded>, VulkanError> {
+    let (columns, groups) = ((op.groups * op.n) as u32, op.k as u32 / 16);
+    let (key, bytes) =
+        (format!("{} staged for {each}", op.weights), u64::from(columns * groups) * u64::from(4 * WORDS));
+    if let Some(held) = binder.store.held_constant(&key) {
+        return Ok(Some((held, None)));
+    }
+    if !binder.store.has_room(bytes) {
+        return Ok(None);
+    }
+    let words = binder.store.reserve_constant(&key, bytes)?;
+    let push = GemmFastExpandPush { first: 0, columns, groups };
+    let buffers = vec![codes.clone(), words.clone()];
+    let dispatch = Dispatch::new(&GEMM_FAST_EXPAND, buffers, &push, [(columns * groups).div_ceil(LANES), 1, 1]);
+    Ok(Some((words, Some(dispatch.specialized(vec![u32::from(each == 2)])))))
+}
+
+/// Staged weights, and the kernel that makes them unless it has run.
+type Expanded = (Slice, Option<Dispatch>);
+
 fn dispatches(op: &Op, binder: &mut Binder<'_>, shaders: &'static [Shader]) -> Result<Vec<Dispatch>, VulkanError> {
     let Op::Gemm(op) = op else { unreachable!("takes() accepts no other op") };
     let rows = binder.shape(&op.input).tokens() as u32;
     let [k, n, partition] = [op.k, op.n, op.partition].map(|x| x as u32);
+    let processors = binder.processors;
     // Parts of K are independent chains: where tokens are few they run side by side, and are joined by a second kernel.
     let parts = k / partition;
-    let split = parts > 1 && op.groups == 1 && workgroups(TILES[0], rows, n) < ENOUGH;
-    let tile = tile(rows, n, n * if split { parts } else { op.groups as u32 });
-    let tiling = Tiling { rows: TILES[tile].0, columns: TILES[tile].1 };
+    let split = parts > 1 && op.groups == 1 && TILES[0].workgroups(rows, n, 1) < 2 * processors;
+    let depth = if split { parts } else { op.groups as u32 };
+    let tile = tile([rows, n, depth], processors);
+    let (mut buffers, mut push, [kind, silu, publishes, keeps], mut grid, products) = prepare(op, binder, tile.tiling)?;
+    let mut all = Vec::new();
+    let mut staged = 0;
+    let part_weights = match expanded(op, binder, &buffers[1], tile.each)? {
+        None => partition,
+        Some((weights, made)) => {
+            all.extend(made);
+            let group = BLOCK * WORDS / 4;
+            (buffers[1], staged) = (weights, 1);
+            (push.weight_row, push.weight_z) = (k / 16 * group, n / BLOCK * (k / 16 * group));
+            partition / 16 * group
+        }
+    };
+    let shader = &shaders[usize::from(tile.each == 2)];
+    let shape = [tile.tiling.rows, tile.tiling.columns, tile.threads(), staged];
     let half = half_rounding(binder.info);
-    let (buffers, push, [kind, silu, publishes, keeps], grid, products) = prepare(op, binder, tiling)?;
+    let constants = |seven: [u32; 7]| seven.into_iter().chain(shape).collect();
     if !split {
         let chain = if parts > 1 { partition / 16 } else { 0 };
-        let dispatch = Dispatch::new(&shaders[tile], buffers, &push, grid);
-        return Ok(vec![dispatch.specialized(vec![half, kind, silu, publishes, keeps, chain, 0]).costing(products)]);
+        let dispatch = Dispatch::new(shader, buffers, &push, grid);
+        all.push(dispatch.specialized(constants([half, kind, silu, publishes, keeps, chain, 0])).costing(products));
+        return Ok(all);
     }
     let words = (parts * rows * n / 2) as usize;
     let scratch = binder.store.scratch(&format!("parts of {rows} rows and {n} columns, {parts}"), words)?;
     let part =
-        GemmFastPush { groups: partition / 16, input_z: partition, weight_z: partition, output_z: rows * n, ..push };
-    let (mut inputs, outputs) = (buffers[..4].to_vec(), buffers[4..].iter().cloned());
-    inputs.extend([binder.nothing()?, scratch.clone()]);
-    let dispatch = Dispatch::new(&shaders[tile], inputs, &part, [grid[0], grid[1], parts]);
-    let chains = dispatch.specialized(vec![half, kind, 0, 0, 1, 0, 1]).costing(products);
+        GemmFastPush { groups: partition / 16, input_z: partition, weight_z: part_weights, output_z: rows * n, ..push };
+    let outputs = buffers.split_off(4);
+    buffers.extend([binder.nothing()?, scratch.clone()]);
+    grid[2] = parts;
+    let dispatch = Dispatch::new(shader, buffers, &part, grid);
+    all.push(dispatch.specialized(constants([half, kind, 0, 0, 1, 0, 1])).costing(products));
     let quads = rows * n / 4;
     let push = GemmFastJoinPush { first: 0, quads, parts, nothing: 0 };
     let buffers = std::iter::once(scratch).chain(outputs).collect();
     let join = Dispatch::new(&GEMM_FAST_JOIN, buffers, &push, [quads.div_ceil(LANES), 1, 1]);
-    Ok(vec![chains, join.specialized(vec![half, silu, publishes, keeps])])
+    all.push(join.specialized(vec![half, silu, publishes, keeps]));
+    Ok(all)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tiles_are_small_where_there_is_little_to_do() {
+        let chosen = |product| tile(product, 132);
+        assert_eq!(chosen([294_912, 128, 1]), TILES[0], "the field: the largest tile");
+        assert_eq!(chosen([294_912, 96, 1]), TILES[1], "columns that 64 does not divide");
+        assert_eq!(chosen([320, 512, 1]).each, 2, "level 4: more threads");
+        for rows in (1..700).step_by(7) {
+            for columns in (32..=1024).step_by(32) {
+                let product = [rows, columns, 1];
+                let tile = tile(product, 132);
+                assert!(columns.is_multiple_of(tile.tiling.columns) && tile.threads() <= 256, "{product:?}: {tile:?}");
+            }
+        }
+    }
 }

@@ -61,6 +61,7 @@ pub(crate) struct Binder<'a> {
     pub(crate) model: &'a Model,
     pub(crate) store: &'a mut Store,
     pub(crate) info: &'a AdapterInfo,
+    pub(crate) processors: u32,
 }
 
 impl Binder<'_> {

@@ -31,6 +31,7 @@ mod once;
 mod pool;
 pub mod probe;
 pub mod raw;
+pub mod responses;
 mod runner;
 pub mod self_test;
 mod settings;
@@ -68,6 +69,8 @@ pub struct Vulkan {
     fused: Option<Fused>,
     /// Whether only exact kernels are used.
     exact: bool,
+    /// Processors that tiles are chosen for.
+    processors: u32,
     loaded: Option<(Arc<Plan>, Arc<Model>)>,
 }
 
@@ -109,6 +112,7 @@ impl Vulkan {
                 probe: None,
                 fused: None,
                 exact: true,
+                processors: device.info().limits.processors,
                 loaded: None,
             })
         };
@@ -143,6 +147,13 @@ impl Vulkan {
     #[must_use]
     pub fn base_only(mut self) -> Self {
         self.variants.clear();
+        self
+    }
+
+    /// Chooses tiles as for a device of so many processors: few make them large even where there is little to do.
+    #[must_use]
+    pub fn assuming_processors(mut self, processors: u32) -> Self {
+        self.processors = processors;
         self
     }
 
@@ -198,13 +209,16 @@ impl Vulkan {
                 // Whatever the step has written is not whole.
                 step.op.outputs().into_iter().for_each(|name| self.store.release(name));
                 self.runner.discard();
+                self.store.made(false);
                 return Err(self.stopped(stop));
             }
             let due = self.fused.as_mut().map(Fused::due).unwrap_or_default();
             due.iter().for_each(|name| self.store.release(name));
             control.advance(step.op.products(&plan));
         }
-        self.runner.flush(&mut times).map_err(|error| failed(&self.device, &error))?;
+        let flushed = self.runner.flush(&mut times);
+        self.store.made(flushed.is_ok());
+        flushed.map_err(|error| failed(&self.device, &error))?;
         self.validated()?;
         Ok(times.into_iter().map(|duration| StepReport { duration }).collect())
     }
@@ -224,7 +238,7 @@ impl Vulkan {
 
     /// A step's dispatches, behind those of the steps that were put off and are needed now.
     fn dispatches(&mut self, step: &Step, (plan, model): (&Plan, &Model)) -> Result<Vec<Dispatch>, VulkanError> {
-        let mut binder = Binder { plan, model, store: &mut self.store, info: self.device.info() };
+        let mut binder = Binder { plan, model, store: &mut self.store, info: self.device.info(), processors: self.processors };
         let mut all = Vec::new();
         for input in step.op.inputs() {
             let Some(waiting) = self.fused.as_mut().and_then(|fused| fused.take(input)) else { continue };

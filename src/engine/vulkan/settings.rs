@@ -35,5 +35,6 @@ pub(super) fn device(options: &DeviceOptions) -> DeviceOptions {
         wanted: options.wanted.clone().or(settings.device),
         budget: options.budget.or(settings.budget),
         extensions: options.extensions.clone(),
+        storage_range: options.storage_range,
     }
 }

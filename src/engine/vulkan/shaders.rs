@@ -60,15 +60,15 @@ pub(crate) static NUMERICS: Shader = shader!("numerics", 2, 0);
 pub(crate) static HALF_PROBE: Shader = shader!("half_probe", 2, 0);
 pub(crate) static HALF_PROBE_F16: Shader = shader!("half_probe_f16", 2, 0);
 
-/// The tiles of the fast GEMM: where rounding toward zero can be asked for, and anywhere.
-pub(crate) static GEMM_FAST: [Shader; 6] = [
-    shader!("gemm_fast_64x64", 6, c::GemmFastPush::BYTES),
-    shader!("gemm_fast_64x32", 6, c::GemmFastPush::BYTES),
-    shader!("gemm_fast_32x32", 6, c::GemmFastPush::BYTES),
-    shader!("gemm_fast_any_64x64", 6, c::GemmFastPush::BYTES),
-    shader!("gemm_fast_any_64x32", 6, c::GemmFastPush::BYTES),
-    shader!("gemm_fast_any_32x32", 6, c::GemmFastPush::BYTES),
+/// The fast GEMM with four and with two columns a thread: where rounding toward zero can be asked for, and anywhere.
+pub(crate) static GEMM_FAST: [Shader; 4] = [
+    shader!("gemm_fast_wide", 6, c::GemmFastPush::BYTES),
+    shader!("gemm_fast_narrow", 6, c::GemmFastPush::BYTES),
+    shader!("gemm_fast_any_wide", 6, c::GemmFastPush::BYTES),
+    shader!("gemm_fast_any_narrow", 6, c::GemmFastPush::BYTES),
 ];
+/// Its weights, staged once.
+pub(crate) static GEMM_FAST_EXPAND: Shader = shader!("gemm_fast_expand", 2, c::GemmFastExpandPush::BYTES);
 /// Window attention of the same two kinds.
 pub(crate) static WINDOW_ATTENTION_FAST: [Shader; 2] = [
     shader!("window_attention_fast", 4, c::WindowAttentionFastPush::BYTES),
@@ -100,7 +100,7 @@ pub fn all() -> Vec<&'static Shader> {
         .chain(&GEMM_FAST)
         .chain(&WINDOW_ATTENTION_FAST)
         .chain(&FUSED_ATTENTION)
-        .chain([&COOPMAT, &GEMM_FAST_JOIN, &NORMALIZE_FAST])
+        .chain([&COOPMAT, &GEMM_FAST_EXPAND, &GEMM_FAST_JOIN, &NORMALIZE_FAST])
         .chain(&GLOBAL_ATTENTION_FAST)
         .collect()
 }

@@ -18,6 +18,8 @@ pub(crate) struct Store {
     download: Option<Arc<Buffer>>,
     tensors: BTreeMap<TensorName, (Shape, Arc<Buffer>)>,
     constants: BTreeMap<String, Arc<Buffer>>,
+    /// Constants that a kernel makes, recorded and not known to have run.
+    unmade: Vec<String>,
 }
 
 impl Store {
@@ -29,6 +31,7 @@ impl Store {
             download: None,
             tensors: BTreeMap::new(),
             constants: BTreeMap::new(),
+            unmade: Vec::new(),
         })
     }
 
@@ -73,6 +76,32 @@ impl Store {
         self.fill(&buffer, &bytes)?;
         self.constants.insert(key.to_owned(), Arc::clone(&buffer));
         Ok(buffer.whole())
+    }
+
+    /// A constant that is there.
+    pub(crate) fn held_constant(&self, key: &str) -> Option<Slice> {
+        self.constants.get(key).map(|buffer| buffer.whole())
+    }
+
+    /// Room for a constant that a kernel will fill: see [`Self::made`].
+    pub(crate) fn reserve_constant(&mut self, key: &str, bytes: u64) -> Result<Slice, VulkanError> {
+        let buffer = Arc::new(Buffer::new(&self.device, key, bytes, Place::Device)?);
+        self.constants.insert(key.to_owned(), Arc::clone(&buffer));
+        self.unmade.push(key.to_owned());
+        Ok(buffer.whole())
+    }
+
+    /// Keeps the constants whose kernels have run, or forgets those whose kernels may not have.
+    pub(crate) fn made(&mut self, ran: bool) {
+        for key in self.unmade.drain(..).filter(|_| !ran) {
+            self.constants.remove(&key);
+        }
+    }
+
+    /// Whether luxury of this size leaves half of the memory to what is needed.
+    pub(crate) fn has_room(&self, bytes: u64) -> bool {
+        let limit = self.device.memory_limit();
+        bytes <= self.device.info().limits.storage_range && self.device.held().saturating_add(bytes) <= limit / 2
     }
 
     /// Small bytes that change from time to time, uploaded anew each time.

@@ -2,7 +2,7 @@
 
 use super::error::{Context as _, VulkanError};
 use super::instance::{Instance, names};
-use ash::{khr, vk};
+use ash::{amd, khr, nv, vk};
 use serde::Serialize;
 use std::ffi::CStr;
 use std::fmt;
@@ -60,6 +60,8 @@ pub struct Limits {
     pub storage_alignment: u64,
     /// Nanoseconds of one timestamp unit; 0 without timestamps.
     pub timestamp_period: f32,
+    /// Processors that work side by side (multiprocessors, compute units, cores): what the driver tells, or a guess.
+    pub processors: u32,
 }
 
 /// Subgroups of the compute stage.
@@ -177,6 +179,11 @@ impl Adapter {
         &self.info
     }
 
+    /// Takes less of a buffer for visible than the device allows.
+    pub(super) fn limit_storage(&mut self, bytes: u64) {
+        self.info.limits.storage_range = self.info.limits.storage_range.min(bytes);
+    }
+
     /// Whether the device offers an extension.
     pub(crate) fn offers(&self, name: &CStr) -> bool {
         names(&self.extensions, name)
@@ -196,6 +203,7 @@ impl Adapter {
         let properties = all.properties;
         // SAFETY: the handle was enumerated from this instance.
         let memory = unsafe { self.instance.handle().get_physical_device_memory_properties(self.handle) };
+        let processors = self.processors();
         let info = &mut self.info;
         info.name = text(properties.device_name_as_c_str().ok());
         info.kind = kind(properties.device_type);
@@ -207,7 +215,9 @@ impl Adapter {
         info.uuid = hex(&ids.device_uuid);
         info.cache_uuid = hex(&properties.pipeline_cache_uuid);
         let limits = properties.limits;
+        let processors = processors.unwrap_or_else(|| guess(info.kind));
         info.limits = Limits {
+            processors,
             storage_range: u64::from(limits.max_storage_buffer_range),
             shared_memory: limits.max_compute_shared_memory_size,
             invocations: limits.max_compute_work_group_invocations,
@@ -230,6 +240,23 @@ impl Adapter {
         info.memory = heaps
             .map(|h| Memory { bytes: h.size, local: h.flags.contains(vk::MemoryHeapFlags::DEVICE_LOCAL) })
             .collect();
+    }
+
+    /// Processors, where a vendor's extension tells.
+    fn processors(&self) -> Option<u32> {
+        let mut nvidia = vk::PhysicalDeviceShaderSMBuiltinsPropertiesNV::default();
+        let mut amd = vk::PhysicalDeviceShaderCorePropertiesAMD::default();
+        let mut all = vk::PhysicalDeviceProperties2::default();
+        if self.offers(nv::shader_sm_builtins::NAME) {
+            all = all.push_next(&mut nvidia);
+        }
+        if self.offers(amd::shader_core_properties::NAME) {
+            all = all.push_next(&mut amd);
+        }
+        // SAFETY: the chain holds structures of extensions that this device has.
+        unsafe { self.instance.handle().get_physical_device_properties2(self.handle, &mut all) };
+        let units = amd.shader_engine_count * amd.shader_arrays_per_engine_count * amd.compute_units_per_shader_array;
+        [nvidia.shader_sm_count, units].into_iter().find(|&count| count > 0)
     }
 
     /// Optional features. Float controls were read with the properties.
@@ -337,6 +364,7 @@ impl AdapterInfo {
                 push_constants: 0,
                 storage_alignment: 0,
                 timestamp_period: 0.0,
+                processors: 1,
             },
             subgroups: Subgroups { size: 0, operations: 0, compute: false },
             features: Features::default(),
@@ -397,5 +425,14 @@ fn kind(kind: vk::PhysicalDeviceType) -> &'static str {
         vk::PhysicalDeviceType::DISCRETE_GPU => "discrete",
         vk::PhysicalDeviceType::VIRTUAL_GPU => "virtual",
         _ => "other",
+    }
+}
+
+/// Processors of a device that does not tell: a processor's threads, a small or a middling graphics card's units.
+fn guess(kind: &str) -> u32 {
+    match kind {
+        "cpu" => std::thread::available_parallelism().map_or(4, |threads| threads.get() as u32),
+        "integrated" => 12,
+        _ => 48,
     }
 }

@@ -5,6 +5,7 @@ use super::error::{Context as _, VulkanError};
 use super::instance::Instance;
 use super::{cache, cache_folder};
 use ash::{ext, khr, vk};
+use gpu_allocator::AllocationError;
 use gpu_allocator::vulkan::{Allocation, AllocationCreateDesc, Allocator, AllocatorCreateDesc};
 use std::ffi::{CStr, CString, c_char};
 use std::fmt;
@@ -21,6 +22,18 @@ pub struct DeviceOptions {
     pub budget: Option<u64>,
     /// Further device extensions, all required: a window's swapchain.
     pub extensions: Vec<CString>,
+    /// Bytes of a buffer that a shader may see, where that is to be less than what the device allows: to try what happens
+    /// on devices with less.
+    pub storage_range: Option<u64>,
+}
+
+/// A failure that a test asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fault {
+    /// The next submission loses the device.
+    Lost,
+    /// The next allocation finds no memory.
+    OutOfMemory,
 }
 
 /// An open device. Shared by `Arc`: buffers, pipelines and recorders hold it.
@@ -36,6 +49,9 @@ pub struct Device {
     budget: u64,
     pipelines: vk::PipelineCache,
     pipelines_path: Option<PathBuf>,
+    /// Whether the pipeline cache was found on disk.
+    warm: bool,
+    fault: Mutex<Option<Fault>>,
     instance: Arc<Instance>,
 }
 
@@ -61,7 +77,10 @@ impl Device {
     ///
     /// # Errors
     /// When it cannot be opened.
-    pub fn from_adapter(adapter: Adapter, options: &DeviceOptions) -> Result<Arc<Self>, VulkanError> {
+    pub fn from_adapter(mut adapter: Adapter, options: &DeviceOptions) -> Result<Arc<Self>, VulkanError> {
+        if let Some(range) = options.storage_range {
+            adapter.limit_storage(range);
+        }
         let instance = Arc::clone(&adapter.instance);
         let name = adapter.info().name.clone();
         let (family, timestamp_bits) = compute_family(&adapter)?;
@@ -80,6 +99,8 @@ impl Device {
             budget: options.budget.unwrap_or(u64::MAX),
             pipelines: vk::PipelineCache::null(),
             pipelines_path: None,
+            warm: false,
+            fault: Mutex::new(None),
             instance,
             adapter,
         };
@@ -111,6 +132,7 @@ impl Device {
         let file = format!("pipelines-{}-{}-{:x}.bin", info.uuid, info.cache_uuid, info.driver_version);
         let path = cache_folder().map(|folder| folder.join(file));
         let data = path.as_deref().map(cache::read).unwrap_or_default();
+        self.warm = !data.is_empty();
         let create = vk::PipelineCacheCreateInfo::default().initial_data(&data);
         // SAFETY: drivers check the data's header and ignore what is not theirs.
         let made = unsafe { self.handle.create_pipeline_cache(&create, None) };
@@ -142,6 +164,28 @@ impl Device {
     /// Bytes that buffers take now.
     pub fn held(&self) -> u64 {
         self.held.load(Ordering::Relaxed)
+    }
+
+    /// Bytes that buffers may take together: the budget, and no more than the device's own memory.
+    pub(crate) fn memory_limit(&self) -> u64 {
+        let local = self.info().memory.iter().filter(|heap| heap.local).map(|heap| heap.bytes).max();
+        self.budget.min(local.unwrap_or(0))
+    }
+
+    /// Whether compiled pipelines of an earlier run were found when the device was opened.
+    pub fn starts_warm(&self) -> bool {
+        self.warm
+    }
+
+    /// Lets the next call of the fault's kind fail as if the driver had: how tests lose a device.
+    pub fn fail_next(&self, fault: Fault) {
+        *self.fault.lock().unwrap_or_else(PoisonError::into_inner) = Some(fault);
+    }
+
+    /// Whether this fault was asked for; it happens once.
+    pub(super) fn fails(&self, fault: Fault) -> bool {
+        let mut asked = self.fault.lock().unwrap_or_else(PoisonError::into_inner);
+        asked.take_if(|asked| *asked == fault).is_some()
     }
 
     /// Bits of a timestamp that count; 0 without timestamps.
@@ -192,6 +236,9 @@ impl Device {
         };
         if held.saturating_add(bytes) > budget {
             return refuse(VulkanError::Budget { object, bytes, held, budget });
+        }
+        if self.fails(Fault::OutOfMemory) {
+            return refuse(VulkanError::Memory { object, bytes, source: AllocationError::OutOfMemory });
         }
         let mut allocator = self.allocator.lock().unwrap_or_else(PoisonError::into_inner);
         let allocator = allocator.as_mut().expect("lives until the device is dropped");

@@ -24,7 +24,7 @@ pub use adapter::{Adapter, AdapterInfo, CooperativeMatrix, Features, Limits, Mem
 pub use buffer::{Buffer, Place, Slice};
 pub use cache::cache_folder;
 pub(crate) use cache::{read as read_cached, write as write_cached};
-pub use device::{Device, DeviceOptions};
+pub use device::{Device, DeviceOptions, Fault};
 pub use error::VulkanError;
 pub use instance::{Instance, InstanceOptions};
 pub use pipeline::{Pipeline, PipelineOptions};

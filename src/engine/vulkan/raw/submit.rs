@@ -4,7 +4,7 @@
 //! it, which is what a chain of kernels needs.
 
 use super::buffer::{Buffer, Slice};
-use super::device::Device;
+use super::device::{Device, Fault};
 use super::error::{Context as _, VulkanError};
 use super::pipeline::Pipeline;
 use ash::vk;
@@ -266,6 +266,9 @@ impl Recorder {
 
     fn run(&mut self) -> Result<(), VulkanError> {
         let (vulkan, name) = (self.device.handle(), &self.name);
+        if self.device.fails(Fault::Lost) {
+            return Err(vk::Result::ERROR_DEVICE_LOST).context("vkQueueSubmit", name);
+        }
         // SAFETY: recording has begun.
         unsafe { vulkan.end_command_buffer(self.commands) }.context("vkEndCommandBuffer", name)?;
         let commands = [self.commands];
