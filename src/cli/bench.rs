@@ -82,7 +82,8 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     for spec in &arguments.engine {
         let responses = match spec.kind {
             EngineKind::Vulkan { index, .. } => {
-                let options = DeviceOptions { wanted: index.map(|index| index.to_string()), ..DeviceOptions::default() };
+                let options =
+                    DeviceOptions { wanted: index.map(|index| index.to_string()), ..DeviceOptions::default() };
                 Some(responses::measure(&options, &plan, &model, &features)?)
             }
             EngineKind::Reference | EngineKind::Cpu(_) => None,
@@ -241,7 +242,11 @@ fn tell(found: &Measurement) {
 fn tell_responses(responses: &Responses) {
     let ms = |seconds: f64| seconds * 1e3;
     let start = if responses.warm { "warm" } else { "cold" };
-    output::line(format_args!("  {:18} {:10.1} ms  {start} pipeline cache", "first kernel", ms(responses.first_kernel)));
+    output::line(format_args!(
+        "  {:18} {:10.1} ms  {start} pipeline cache",
+        "first kernel",
+        ms(responses.first_kernel)
+    ));
     let (name, mib) = (&responses.boundary, responses.bytes as f64 / f64::from(1 << 20));
     let (whole, kernel) = (ms(responses.compare), ms(responses.compare_kernel));
     output::line(format_args!("  {:18} {whole:10.2} ms  {kernel:.3} in the kernel, {name}, {mib:.1} MiB", "compare"));

@@ -238,7 +238,8 @@ impl Vulkan {
 
     /// A step's dispatches, behind those of the steps that were put off and are needed now.
     fn dispatches(&mut self, step: &Step, (plan, model): (&Plan, &Model)) -> Result<Vec<Dispatch>, VulkanError> {
-        let mut binder = Binder { plan, model, store: &mut self.store, info: self.device.info(), processors: self.processors };
+        let mut binder =
+            Binder { plan, model, store: &mut self.store, info: self.device.info(), processors: self.processors };
         let mut all = Vec::new();
         for input in step.op.inputs() {
             let Some(waiting) = self.fused.as_mut().and_then(|fused| fused.take(input)) else { continue };
