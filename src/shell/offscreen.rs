@@ -7,6 +7,9 @@ use egui::{Event, RawInput};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+/// Largest side of a texture where nothing is drawn: what every desktop device has.
+const UNDRAWN_SIDE: usize = 16_384;
+
 /// A window's size and how large its text is.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Screen {
@@ -56,6 +59,8 @@ pub struct Offscreen {
     textures: egui::TexturesDelta,
     /// When the next frame is wanted, seen from the last one.
     due: Duration,
+    /// Largest side of a texture on the device.
+    texture_side: usize,
 }
 
 impl Drop for Offscreen {
@@ -73,10 +78,11 @@ impl Offscreen {
     pub fn new(desk: Desk, screen: Screen, drawn: bool) -> Result<Self, ShellError> {
         let ctx = egui::Context::default();
         crate::ui::install(&ctx);
-        let (mut instance, mut target) = (None, None);
+        let (mut instance, mut target, mut texture_side) = (None, None, UNDRAWN_SIDE);
         if drawn {
             let made = Instance::new(&InstanceOptions::from_environment())?;
             let device = Device::open(&made, &DeviceOptions::default())?;
+            texture_side = device.info().limits.image_side as usize;
             target = Some(Target::new(&device, screen.width, screen.height)?);
             instance = Some(made);
         }
@@ -89,6 +95,7 @@ impl Offscreen {
             start: Instant::now(),
             textures: egui::TexturesDelta::default(),
             due: Duration::ZERO,
+            texture_side,
         })
     }
 
@@ -113,6 +120,7 @@ impl Offscreen {
         let poll = begin.elapsed();
         let size = egui::vec2(width as f32, height as f32) / scale;
         let mut input = RawInput {
+            max_texture_side: Some(self.texture_side),
             screen_rect: Some(egui::Rect::from_min_size(egui::Pos2::ZERO, size)),
             time: Some(self.start.elapsed().as_secs_f64()),
             events,

@@ -85,6 +85,7 @@ impl App {
         let instance = Instance::new(&options)?;
         let swapchain = vec![ash::khr::swapchain::NAME.to_owned()];
         let device = Device::open(&instance, &DeviceOptions { extensions: swapchain, ..DeviceOptions::default() })?;
+        let texture_side = device.info().limits.image_side as usize;
         let surface = Surface::new(&device, &window)?;
         let ctx = egui::Context::default();
         crate::ui::install(&ctx);
@@ -94,7 +95,7 @@ impl App {
         let session = make(Waker::new(move || waker.request_repaint()));
         let viewport = ctx.viewport_id();
         let scale = Some(window.scale_factor() as f32);
-        let mut state = egui_winit::State::new(ctx, viewport, &window, scale, None, None);
+        let mut state = egui_winit::State::new(ctx, viewport, &window, scale, None, Some(texture_side));
         state.init_accesskit(event_loop, &window, self.proxy.clone());
         window.set_visible(true);
         let desk = Desk::new(session, self.file.clone());

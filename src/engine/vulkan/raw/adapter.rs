@@ -52,6 +52,8 @@ pub struct Limits {
     pub shared_memory: u32,
     /// Invocations of a workgroup.
     pub invocations: u32,
+    /// Largest side of an image.
+    pub image_side: u32,
     /// Workgroups of one dispatch along x.
     pub groups: u32,
     /// Bytes of push constants.
@@ -221,6 +223,7 @@ impl Adapter {
             storage_range: u64::from(limits.max_storage_buffer_range),
             shared_memory: limits.max_compute_shared_memory_size,
             invocations: limits.max_compute_work_group_invocations,
+            image_side: limits.max_image_dimension2_d,
             groups: limits.max_compute_work_group_count[0],
             push_constants: limits.max_push_constants_size,
             storage_alignment: limits.min_storage_buffer_offset_alignment,
@@ -360,6 +363,7 @@ impl AdapterInfo {
                 storage_range: 0,
                 shared_memory: 0,
                 invocations: 0,
+                image_side: 0,
                 groups: 0,
                 push_constants: 0,
                 storage_alignment: 0,
