@@ -60,7 +60,7 @@ mod tests {
         let pixels: Vec<[u8; 4]> = (0..15).map(|i| [i, 0, 0, 255]).collect();
         let image = thinned(size, &pixels, 2);
         assert_eq!(image.size, [3, 2], "rounded up");
-        let reds: Vec<u8> = image.pixels.iter().map(|pixel| pixel.r()).collect();
+        let reds: Vec<u8> = image.pixels.iter().map(Color32::r).collect();
         assert_eq!(reds, [0, 2, 4, 10, 12, 14], "every second of every second row");
     }
 }
