@@ -83,7 +83,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     engine.keep_within(&keeper);
     loaded.input.features = keeper.keep(loaded.input.features).map_err(EngineError::from)?;
     let quiet = arguments.json || arguments.digests.as_deref() == Some("-");
-    let mut saver = Saver::create(arguments, &plan, &loaded, dumps, quiet)?;
+    let mut saver = Saver::create(arguments, &plan, &loaded, dumps, (range.end, quiet))?;
     let info = engine.info();
     let facts = engine.facts();
     let products = plan.steps[range].iter().map(|step| step.op.products(&plan)).sum();
@@ -155,10 +155,10 @@ impl<'a> Saver<'a> {
         plan: &'a Plan,
         loaded: &Loaded,
         dumps: BTreeMap<TensorName, PathBuf>,
-        quiet: bool,
+        (end, quiet): (usize, bool),
     ) -> Result<Self, Failure> {
         let kernels = arguments.kernels.as_deref().map_or(Ok(BTreeSet::new()), blocks)?;
-        let chosen = arguments.boundaries.as_deref().map(|text| boundaries(plan, text)).transpose()?;
+        let chosen = arguments.boundaries.as_deref().map(|text| boundaries(plan, text, end)).transpose()?;
         let mut capture = match &arguments.save_capture {
             Some(path) => Some(Writer::create(path, plan.geometry).map_err(Failure::ask)?),
             None => None,
@@ -259,12 +259,18 @@ impl<'a> Saver<'a> {
 }
 
 /// Boundaries such as `transition-8-9,block-9`.
-fn boundaries(plan: &Plan, text: &str) -> Result<BTreeSet<TensorName>, Failure> {
+fn boundaries(plan: &Plan, text: &str, end: usize) -> Result<BTreeSet<TensorName>, Failure> {
     let boundary = |part: &str| {
         let name = sources::tensor(plan, part.trim())?;
-        let kernel =
-            || Failure::ask(format_args!("--boundaries: {name} is no boundary; --kernels takes kernels' tensors"));
-        if plan.tensor(&name).role == Role::Boundary { Ok(name) } else { Err(kernel()) }
+        let info = plan.tensor(&name);
+        if info.role != Role::Boundary {
+            let text = "is no boundary; --kernels records what lies inside blocks";
+            return Err(Failure::ask(format_args!("--boundaries: {name} {text}")));
+        }
+        if info.step.is_none_or(|step| step >= end) {
+            return Err(Failure::ask(format_args!("--boundaries: --until ends before {name} is computed")));
+        }
+        Ok(name)
     };
     text.split(',').map(boundary).collect()
 }

@@ -209,7 +209,8 @@ pub(super) fn sides_with(sources: &Sources, subject: &str, reference: &str, deta
             (input, features)
         }
     };
-    for note in &input.notes {
+    let doubts = records.iter().flat_map(|record| doubts(record, &model, &input.source));
+    for note in input.notes.iter().cloned().chain(doubts) {
         output::complain(&format!("note: {note}"));
     }
     let plan = Arc::new(Plan::new(input.geometry, detail));
@@ -223,6 +224,32 @@ pub(super) fn sides_with(sources: &Sources, subject: &str, reference: &str, deta
     };
     let (subject, reference) = (side(subject, s_record)?, side(reference, r_record)?);
     Ok(Sides { subject, reference, loaded: Loaded { plan, model, input }, features })
+}
+
+/// What a recording says of its making and this comparison does otherwise: then differences are no wonder.
+fn doubts(record: &Recording, model: &Model, input: &str) -> Vec<String> {
+    let said = |key: &str| record.metadata.as_ref().and_then(|about| about.get(key)).and_then(|text| text.as_str());
+    // Published digest files say "synthetic seed 1".
+    let other = |text: &str, ours: &str| text.replace(" seed ", ":") != ours;
+    let (source, ours) = (&record.source, &model.source);
+    let mut doubts = Vec::new();
+    match (said("model"), said("modelDigest")) {
+        (name, Some(digest)) if model.digest().to_string() != digest => {
+            let name = name.unwrap_or("another model");
+            let found = model.digest();
+            doubts.push(format!(
+                "{source} was made with model {name} (digest {digest}), and this runs {ours} ({found}); see --model"
+            ));
+        }
+        (Some(name), None) if other(name, ours) => {
+            doubts.push(format!("{source} was made with model {name}, and this runs {ours}; see --model"));
+        }
+        _ => {}
+    }
+    if let Some(features) = said("features").filter(|features| other(features, input)) {
+        doubts.push(format!("{source} was made from input {features}, and this runs {input}; see --input"));
+    }
+    doubts
 }
 
 /// The recording at a path; `None` where a text names no file and so must be an engine.

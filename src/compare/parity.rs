@@ -309,7 +309,14 @@ fn recorded(
     };
     let asked: Vec<&TensorName> = question.plan.boundaries.iter().filter(|name| within(question, name)).collect();
     let mut rows: Vec<Row> = asked.iter().map(|name| Row::new(question.plan, name)).collect();
-    if question.mode.accumulated() {
+    // Where nothing but the input is recorded in front of a tensor, one run through the network answers both questions.
+    let features = crate::plan::names::features();
+    let only_input = |row: &&Row| {
+        let (_, given) = segment(plan, &|name| record.has(name) || *name == features, &row.name);
+        question.mode.isolated() && given.iter().all(|input| *input == features)
+    };
+    let from_input: BTreeSet<TensorName> = rows.iter().filter(only_input).map(|row| row.name.clone()).collect();
+    if question.mode.accumulated() || !from_input.is_empty() {
         engine.load(plan, question.model)?;
         match &question.features {
             None => rows.iter_mut().for_each(|row| {
@@ -318,13 +325,22 @@ fn recorded(
             }),
             Some(features) => {
                 engine.write(features.clone())?;
-                accumulate(engine, plan, question, &mut rows, &judge, report)?;
+                // Rows with all their answers are told at once, with both tensors.
+                let done = |row: &mut Row, computed: Tensor, known: Option<Tensor>| {
+                    let both = from_input.contains(&row.name);
+                    row.isolated = both.then(|| row.accumulated.clone()).flatten();
+                    if both || question.mode == Mode::Accumulated {
+                        let pair = known.map(|known| if engine_is_subject { (computed, known) } else { (known, computed) });
+                        report(row, pair.as_ref().map(|(subject, reference)| (subject, reference)));
+                    }
+                };
+                accumulate(engine, plan, question, &mut rows, &judge, done)?;
             }
         }
     }
     if question.mode.isolated() {
         engine.load(plan, question.model)?;
-        for row in &mut rows {
+        for row in rows.iter_mut().filter(|row| row.isolated.is_none()) {
             let mut pair = None;
             // Nothing is run for a tensor that the recording cannot be asked about.
             let computed = match record.has(&row.name) || record.digest(&row.name).is_ok() {
@@ -342,6 +358,9 @@ fn recorded(
             report(row, pair.as_ref().map(|(subject, reference)| (subject, reference)));
         }
     }
+    if !question.mode.accumulated() {
+        rows.iter_mut().for_each(|row| row.accumulated = None);
+    }
     Ok(Parity { rows })
 }
 
@@ -351,7 +370,7 @@ fn accumulate(
     question: &Question<'_>,
     rows: &mut [Row],
     judge: &dyn Fn(&Tensor) -> (Comparison, Option<Tensor>),
-    report: &mut Report<'_>,
+    mut done: impl FnMut(&mut Row, Tensor, Option<Tensor>),
 ) -> Result<(), EngineError> {
     let last_reads = plan.last_reads();
     for step in &plan.steps[question.steps.clone()] {
@@ -360,9 +379,7 @@ fn accumulate(
             let computed = engine.read(&row.name)?;
             let (answer, known) = judge(&computed);
             row.accumulated = Some(answer);
-            if question.mode == Mode::Accumulated {
-                report(row, known.as_ref().map(|known| (&computed, known)));
-            }
+            done(row, computed, known);
         }
         let dead = |name: &&&TensorName| last_reads.get(**name).is_none_or(|&last| last <= step.index);
         for name in step.op.inputs().iter().chain(&step.op.outputs()).filter(dead) {

@@ -92,3 +92,28 @@ fn the_divergent_sample_names_its_block() {
     assert_eq!(verdict("block-10", "accumulated"), "differs", "block 10 inherits it");
     assert_eq!(verdict("block-10", "isolated"), "bit-exact", "and is right itself");
 }
+
+#[test]
+fn the_published_digests_are_compared_in_one_run() {
+    let digests = "tests/data/digests-64x64.json";
+    let output = blockscope(&["parity", "--subject", "cpu", "--reference", digests]);
+    let (text, errors) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert_eq!(output.status.code(), Some(0), "{text}{errors}");
+    assert!(text.contains("bit-exact: 83 boundaries, 166 comparisons"), "{text}");
+    assert!(!errors.contains("was made"), "its own model and input: {errors}");
+}
+
+#[test]
+fn a_recording_of_another_input_or_model_is_doubted() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let digests = folder.path().join("d.json").display().to_string();
+    let made = blockscope(&["run", "--input", "captures/frame.png", "--until", "block-0", "--digests", &digests]);
+    assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
+    let arguments = ["parity", "--subject", &digests, "--reference", "cpu", "--until", "block-0", "--model"];
+    let output = blockscope(&[&arguments[..], &["synthetic:2"]].concat());
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{errors}");
+    for said in ["from input captures/frame.png, and this runs synthetic:1", "with model synthetic:1, and this runs"] {
+        assert!(errors.contains(said), "{errors}");
+    }
+}
