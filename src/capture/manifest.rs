@@ -287,10 +287,8 @@ impl Reader {
                 _ => {}
             }
         }
-        if checks.contains("boundaries") {
-            for name in carried.iter().filter(|n| !self.tensors.contains_key(*n) && !self.omitted.contains_key(*n)) {
-                problems.add(format_args!("boundary \"{name}\" is neither recorded nor omitted with a reason"));
-            }
+        for name in carried.iter().filter(|n| !self.tensors.contains_key(*n) && !self.omitted.contains_key(*n)) {
+            problems.add(format_args!("boundary \"{name}\" is neither recorded nor omitted with a reason"));
         }
     }
 }

@@ -146,10 +146,12 @@ impl Writer {
         let mut checks = Vec::new();
         if !(self.blocks.is_empty() && self.transitions.is_empty()) {
             checks.push("boundaries");
-            let rest = super::carried(&self.plan).filter(|name| !self.written.contains(*name));
-            let omitted: Map<String, Value> = rest.map(|name| (name.to_string(), json!(reason))).collect();
-            self.manifest.insert("omittedBoundaries".to_owned(), Value::Object(omitted));
         }
+        // Every carried boundary is recorded or excused, whatever is checked.
+        let reason = if reason.trim().is_empty() { "not recorded" } else { reason };
+        let rest = super::carried(&self.plan).filter(|name| !self.written.contains(*name));
+        let omitted: Map<String, Value> = rest.map(|name| (name.to_string(), json!(reason))).collect();
+        self.manifest.insert("omittedBoundaries".to_owned(), Value::Object(omitted));
         let head = self.written.contains(names::HEAD).then_some("head");
         checks.extend(head.into_iter().chain(self.output.then_some("output")));
         if checks.is_empty() || !["inputFeatures", "proxy"].iter().any(|key| self.manifest.contains_key(*key)) {

@@ -228,7 +228,8 @@ pub(super) fn sides_with(sources: &Sources, subject: &str, reference: &str, deta
 
 /// What a recording says of its making and this comparison does otherwise: then differences are no wonder.
 fn doubts(record: &Recording, model: &Model, input: &str) -> Vec<String> {
-    let said = |key: &str| record.metadata.as_ref().and_then(|about| about.get(key)).and_then(|text| text.as_str());
+    let said =
+        |key: &str| record.metadata.as_ref().and_then(|about| about.get(key)).and_then(serde_json::Value::as_str);
     // Published digest files say "synthetic seed 1".
     let other = |text: &str, ours: &str| text.replace(" seed ", ":") != ours;
     let (source, ours) = (&record.source, &model.source);

@@ -330,7 +330,8 @@ fn recorded(
                     let both = from_input.contains(&row.name);
                     row.isolated = both.then(|| row.accumulated.clone()).flatten();
                     if both || question.mode == Mode::Accumulated {
-                        let pair = known.map(|known| if engine_is_subject { (computed, known) } else { (known, computed) });
+                        let pair =
+                            known.map(|known| if engine_is_subject { (computed, known) } else { (known, computed) });
                         report(row, pair.as_ref().map(|(subject, reference)| (subject, reference)));
                     }
                 };

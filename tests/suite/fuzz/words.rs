@@ -33,13 +33,13 @@ fn engines_read_back() {
     let causes = diagnosis::variants().map(|(_, variant)| format!("cpu+{}@9-14,20/qkv", variant.id));
     valid.extend(causes);
     fuzz("engines", &line(valid), |text| {
-        if let Ok(spec) = text.parse::<EngineSpec>() {
-            if let Ok(profile) = Profile::new(&spec.changes) {
-                let shown = format!("cpu+{profile}");
-                let again = shown.parse::<EngineSpec>().ok().and_then(|spec| Profile::new(&spec.changes).ok());
-                let plain = spec.changes.is_empty();
-                prop_assert_eq!(again.map(|p| p.to_string()), (!plain).then(|| profile.to_string()), "{}", text);
-            }
+        if let Ok(spec) = text.parse::<EngineSpec>()
+            && let Ok(profile) = Profile::new(&spec.changes)
+        {
+            let shown = format!("cpu+{profile}");
+            let again = shown.parse::<EngineSpec>().ok().and_then(|spec| Profile::new(&spec.changes).ok());
+            let plain = spec.changes.is_empty();
+            prop_assert_eq!(again.map(|p| p.to_string()), (!plain).then(|| profile.to_string()), "{}", text);
         }
         reads_back::<EngineSpec>(&text)
     });
@@ -49,10 +49,10 @@ fn engines_read_back() {
 fn sizes_read_back_and_have_a_geometry_or_a_reason() {
     let valid = ["64x64", "512x384", "16384x1", "33x40", "18446744073709551615x2"].map(str::to_owned).to_vec();
     fuzz("sizes", &line(valid), |text| {
-        if let Ok(size) = text.parse::<Size>() {
-            if let Ok(geometry) = Geometry::new(size) {
-                prop_assert!(geometry.field.width >= size.width && geometry.field.height >= size.height, "{}", size);
-            }
+        if let Ok(size) = text.parse::<Size>()
+            && let Ok(geometry) = Geometry::new(size)
+        {
+            prop_assert!(geometry.field.width >= size.width && geometry.field.height >= size.height, "{}", size);
         }
         reads_back::<Size>(&text)
     });
