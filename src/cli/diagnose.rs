@@ -5,7 +5,8 @@ use super::sources::{self, Loaded, Sources};
 use super::{Exit, Failure, output};
 use crate::compare::parity::Side;
 use crate::diagnosis::search::{self, Stage};
-use crate::diagnosis::{Diagnosis, Finding, Question, Run};
+use crate::diagnosis::what_if::Network;
+use crate::diagnosis::{self, Diagnosis, Finding, Question, Run, WhatIf};
 use crate::engine::memory::Habit;
 use crate::engine::{self, Control, EngineSpec, runner};
 use crate::plan::{Detail, names};
@@ -33,14 +34,26 @@ pub(super) struct Arguments {
     pub(super) limit: usize,
     #[command(flatten)]
     pub(super) memory: Memory,
+    /// Also run both sides on their own results to the end, and the exact network with a sum reordered in every
+    /// block: differing bytes and PSNR of every boundary and of the output image.
+    #[arg(long)]
+    pub(super) noise_floor: bool,
     /// Print JSON.
     #[arg(long)]
     pub(super) json: bool,
 }
 
+/// What a subject does in the end, and what rounding alone would.
+#[derive(Debug)]
+pub(super) struct Ends {
+    /// The subject beside the exact network; a recording is not run.
+    subject: Option<WhatIf>,
+    floor: WhatIf,
+}
+
 pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     let start = Instant::now();
-    let answer = diagnose(arguments, !arguments.json)?;
+    let (answer, ends) = diagnose(arguments, !arguments.json)?;
     let [subject, reference] = &answer;
     if arguments.json {
         let side = |d: &Option<Diagnosis>| serde_json::to_value(d).map_err(|e| Failure::Fault(e.to_string()));
@@ -48,6 +61,8 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
             "version": 1, "subject": arguments.subject, "reference": arguments.reference,
             "reproduce": subject.as_ref().map(|d| format!("cpu+{}", search::profile_of(d))),
             "diagnosis": side(subject)?, "doubted_reference": side(reference)?,
+            "effect": ends.as_ref().and_then(|ends| ends.subject.as_ref()).map(|effect| json!(effect)),
+            "noise_floor": ends.as_ref().map(|ends| json!(ends.floor)),
         }));
     } else {
         for (name, diagnosis) in [("subject", subject), ("reference", reference)] {
@@ -55,6 +70,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
                 text(name, diagnosis).iter().for_each(output::line);
             }
         }
+        ends.iter().flat_map(Ends::lines).for_each(output::line);
         output::line(format_args!("took {:.1} s", start.elapsed().as_secs_f64()));
     }
     let sides = || answer.iter().flatten();
@@ -67,7 +83,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
 }
 
 /// Both sides; `None` for a side that is the exact network itself.
-pub(super) fn diagnose(arguments: &Arguments, tell: bool) -> Result<[Option<Diagnosis>; 2], Failure> {
+pub(super) fn diagnose(arguments: &Arguments, tell: bool) -> Result<([Option<Diagnosis>; 2], Option<Ends>), Failure> {
     let sides = sources::sides_with(&arguments.sources, &arguments.subject, &arguments.reference, Detail::Raw)?;
     let loaded = sides.loaded;
     let until = arguments.until.as_deref().map(|text| sources::step(&loaded.plan, text)).transpose()?;
@@ -100,7 +116,40 @@ pub(super) fn diagnose(arguments: &Arguments, tell: bool) -> Result<[Option<Diag
         engine.keep_within(&keeper);
         answers[i] = Some(search::diagnose(question, engine.as_mut(), &control, &progress)?);
     }
-    Ok(answers)
+    let ends = match (arguments.noise_floor, &sides.features) {
+        (false, _) => None,
+        (true, None) => {
+            return Err(Failure::ask("the noise floor needs an input: expected --input, the recording has none"));
+        }
+        (true, Some(features)) => {
+            let network = Network { plan: &loaded.plan, model: &loaded.model, features, until };
+            Some(in_the_end(&arguments.subject, &network, &control)?)
+        }
+    };
+    Ok((answers, ends))
+}
+
+/// The subject and the reordered exact network, each on its own results.
+fn in_the_end(subject: &str, network: &Network<'_>, control: &Control) -> Result<Ends, Failure> {
+    let effect = match subject.parse::<EngineSpec>() {
+        Ok(spec) => {
+            let (mut engine, changed) = sources::open_engine(&spec, network.plan)?;
+            let mut exact = engine::open(&EngineSpec::cpu())?;
+            let effect = diagnosis::what_if((&mut *engine, &changed), &mut *exact, network, control, &mut |_| {});
+            Some(effect?)
+        }
+        Err(_) => None,
+    };
+    let floor = diagnosis::noise_floor(network, control, &mut |_| {})?;
+    Ok(Ends { subject: effect, floor })
+}
+
+impl Ends {
+    fn lines(&self) -> Vec<String> {
+        let subject = self.subject.as_ref().map(|effect| format!("in the end, subject: {}", effect.phrase()));
+        let floor = format!("in the end, the exact network with sums reordered (noise floor): {}", self.floor.phrase());
+        subject.into_iter().chain([floor]).collect()
+    }
 }
 
 /// What a side is meant to have been given: a recording's own input proves nothing about it, one named does.

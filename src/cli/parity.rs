@@ -5,6 +5,8 @@ use super::progress::Progress;
 use super::sources::{self, Sources};
 use super::{Exit, Failure, output};
 use crate::compare::parity::{self, Mode, Question, Row, Side};
+use crate::diagnosis::what_if::Network;
+use crate::diagnosis::{self, WhatIf};
 use crate::engine::memory::Habit;
 use crate::engine::{Control, runner};
 use crate::plan::Role;
@@ -31,6 +33,9 @@ pub(super) struct Arguments {
     until: Option<String>,
     #[command(flatten)]
     memory: Memory,
+    /// Also run the exact network with a sum reordered in every block, and say how far rounding alone carries.
+    #[arg(long)]
+    noise_floor: bool,
     /// Write the result as JSON; `-` for standard output.
     #[arg(long, value_name = "FILE|-")]
     json: Option<String>,
@@ -79,9 +84,19 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     let products = plan.steps[steps.clone()].iter().map(|step| step.op.products(&plan)).sum::<u64>() * 2;
     let progress = Progress::start(&control, products);
     let features = sides.features;
+    if arguments.noise_floor && features.is_none() {
+        return Err(Failure::ask("the noise floor needs an input: expected --input, since the recording has none"));
+    }
+    let mut effects = WhatIf::default();
     let question = Question { plan: &plan, model: &loaded.model, features, steps, mode, control: &control };
-    let answer = parity::ask(&mut subject, &mut reference, &question, &mut |row, _| {
+    let answer = parity::ask(&mut subject, &mut reference, &question, &mut |row, tensors| {
         progress.at(row.block);
+        let accumulated = row.role == Role::Boundary && row.accumulated.is_some();
+        if let (true, Some((got, expected))) = (accumulated && mode.accumulated(), tensors)
+            && got.shape == expected.shape
+        {
+            effects.add(&plan.geometry, question.features.as_ref(), got, expected);
+        }
         if !quiet && row.role == Role::Boundary {
             for text in lines(row) {
                 progress.line(text);
@@ -97,6 +112,8 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
             report.environment.extend(compose::engine(name, &**engine));
         }
     }
+    let ends = ends(arguments, &effects, &question, last)?;
+    report.pattern.extend(ends.iter().cloned());
     report.command = format!(
         "blockscope parity --subject {} --reference {} --mode {} {}",
         arguments.subject,
@@ -112,6 +129,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     }
     if !quiet {
         output::line(&report.conclusion);
+        ends.iter().for_each(output::line);
     }
     Ok(match answer.tally() {
         (0, _) => {
@@ -121,6 +139,25 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
         (_, 0) => Exit::Exact,
         _ => Exit::Differs,
     })
+}
+
+/// What the differences come to in the end, and what rounding alone would.
+fn ends(
+    arguments: &Arguments,
+    effects: &WhatIf,
+    question: &Question<'_>,
+    until: Option<usize>,
+) -> Result<Vec<String>, Failure> {
+    let mut lines = Vec::new();
+    if effects.head().is_some_and(|head| head.differing > 0) {
+        lines.push(format!("in the end: {}", effects.phrase()));
+    }
+    if let (true, Some(features)) = (arguments.noise_floor, &question.features) {
+        let network = Network { plan: question.plan, model: question.model, features, until };
+        let floor = diagnosis::noise_floor(&network, question.control, &mut |_| {})?;
+        lines.push(format!("noise floor, the exact network with sums reordered: {}", floor.phrase()));
+    }
+    Ok(lines)
 }
 
 /// One line for each answer; one line where both are the same.

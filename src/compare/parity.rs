@@ -232,7 +232,8 @@ fn live(
     }
     let mut parity = Parity::default();
     let mut apart: BTreeSet<TensorName> = BTreeSet::new();
-    let last_reads = question.plan.last_reads();
+    // A plan with a cause switched on may read a tensor longer than the exact one does.
+    let last_reads = [subject_plan.last_reads(), reference_plan.last_reads()];
     for step in &reference_plan.steps[question.steps.clone()] {
         let own = &subject_plan.steps[step.index];
         reference.run(step, question.control)?;
@@ -264,8 +265,10 @@ fn live(
             expected.rest();
             parity.rows.push(row);
         }
-        let dead = |name: &&&TensorName| last_reads.get(**name).is_none_or(|&last| last <= step.index);
-        for name in step.op.inputs().iter().chain(&step.op.outputs()).filter(dead) {
+        let dead =
+            |name: &&TensorName| last_reads.iter().all(|reads| reads.get(*name).is_none_or(|&last| last <= step.index));
+        let read = step.op.inputs().into_iter().chain(own.op.inputs());
+        for name in read.chain(step.op.outputs()).filter(dead) {
             subject.release(name);
             reference.release(name);
         }

@@ -9,6 +9,7 @@
 //! * [`explain`]: one divergent segment of the network against all causes.
 //! * [`trust`]: whether this machine's engines can be a reference at all.
 //! * [`search`]: two whole runs, from the first divergence to the end of the network.
+//! * [`mod@what_if`]: what a subject's causes do to every boundary and the image, beside the noise floor.
 //!
 //! **Invariants**
 //! * A cause is a change of a plan (rules, sources, phases), never a copy of a kernel.
@@ -21,11 +22,13 @@ mod profile;
 pub mod search;
 mod site;
 pub mod trust;
+pub mod what_if;
 
 pub use explain::{Explained, Explanation, Tested};
 pub use pattern::{Pattern, Share};
 pub use profile::{Profile, ProfileError, Selection};
 pub use search::{Diagnosis, Doubt, Finding, Question, Run};
+pub use what_if::{Effect, WhatIf, noise_floor, what_if};
 
 use crate::plan::Plan;
 

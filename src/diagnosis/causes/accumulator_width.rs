@@ -2,7 +2,10 @@
 
 use super::super::site::{CODES, HALVES, PRODUCTS, at};
 use super::super::{Cause, Test, Variant};
-use crate::numerics::rules::Unit;
+use crate::numerics::rules::{Chain, Dot, SharedExponent, Unit};
+
+/// A half matrix instruction of a Hopper GPU on decoded codes, as measured: exponents without E4M3's floor.
+const HALF_MMA: Dot = Dot { group: 16, fraction: 25, exponent: SharedExponent::Unfloored, ..Dot::EXACT };
 
 /// The accumulator has another width or group.
 pub(in super::super) const CAUSE: Cause = Cause {
@@ -35,6 +38,36 @@ pub(in super::super) const CAUSE: Cause = Cause {
                 at(plan, i, PRODUCTS, |r| {
                     r.dot.unit = Unit::TwoHalves;
                     r.weigh.unit = Unit::TwoHalves;
+                })
+            }),
+        },
+        Variant {
+            id: "half-mma",
+            name: "FP8 products run, decoded, through a half matrix instruction: groups of 16 with 25 bits (Hopper)",
+            test: Test::Step(|plan, i| {
+                at(plan, i, CODES, |r| {
+                    r.dot = HALF_MMA;
+                    r.weigh = HALF_MMA;
+                })
+            }),
+        },
+        Variant {
+            id: "half-mma-f32",
+            name: "the same with f32 accumulators, rounded to a half once",
+            test: Test::Step(|plan, i| {
+                at(plan, i, CODES, |r| {
+                    r.dot = Dot { chain: Chain::Singles, ..HALF_MMA };
+                    r.weigh = Dot { chain: Chain::Singles, ..HALF_MMA };
+                })
+            }),
+        },
+        Variant {
+            id: "accumulate-f32-tree",
+            name: "products are summed in f32 by a tree of 16 and rounded once",
+            test: Test::Step(|plan, i| {
+                at(plan, i, PRODUCTS, |r| {
+                    r.dot.unit = Unit::SinglesTree;
+                    r.weigh.unit = Unit::SinglesTree;
                 })
             }),
         },

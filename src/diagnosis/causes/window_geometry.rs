@@ -34,7 +34,7 @@ pub(in super::super) const CAUSE: Cause = Cause {
         },
         Variant {
             id: "shift-negated",
-            name: "the shift has the wrong sign",
+            name: "the shift has the wrong sign (never visible: -4 and 4 are one grid of windows of 8)",
             test: Test::Step(|plan, i| shifted(plan, i, |r| r.shift = Shift::Negated)),
         },
         Variant {

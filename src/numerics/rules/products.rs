@@ -49,6 +49,8 @@ rule! {
         TwoHalves,
         /// `f32` multiply-adds in K order.
         Singles,
+        /// `f32`: a tree over each 16 products, its result added to the accumulator.
+        SinglesTree,
     }
 }
 

@@ -78,6 +78,7 @@ impl Sum {
 pub(crate) fn dot(operands: Operands<'_>, seed: f64, rules: &Dot) -> Sum {
     match rules.unit {
         Unit::Singles => singles(operands, seed, rules.order),
+        Unit::SinglesTree => singles_tree(operands, seed),
         Unit::TwoHalves => two_halves(operands, seed),
         Unit::FixedPoint => fixed_point(operands, seed, rules),
     }
@@ -158,6 +159,19 @@ fn singles(operands: Operands<'_>, seed: f64, order: KOrder) -> Sum {
         KOrder::Forward => products.iter().fold(seed as f32, |acc, product| acc + product),
         KOrder::Reversed => products.iter().rev().fold(seed as f32, |acc, product| acc + product),
     };
+    Sum { carried: f64::from(total), wide: f64::from(total) }
+}
+
+/// `f32`, 16 products at a time by a tree of neighbours at a distance of 8, 4, 2, 1.
+fn singles_tree(operands: Operands<'_>, seed: f64) -> Sum {
+    let total = operands.products().chunks(16).fold(seed as f32, |acc, products| {
+        let mut r = [0.0; 16];
+        r[..products.len()].copy_from_slice(products);
+        for stride in [8, 4, 2, 1] {
+            (0..stride).for_each(|i| r[i] += r[i + stride]);
+        }
+        acc + r[0]
+    });
     Sum { carried: f64::from(total), wide: f64::from(total) }
 }
 
