@@ -6,8 +6,9 @@ use super::{Exit, Failure, output};
 use crate::compare::parity::Side;
 use crate::diagnosis::search::{self, Stage};
 use crate::diagnosis::what_if::Network;
-use crate::diagnosis::{self, Diagnosis, Finding, Question, Run, WhatIf};
+use crate::diagnosis::{self, Diagnosis, Doubt, Finding, Question, Run, WhatIf};
 use crate::engine::memory::Habit;
+use crate::engine::spec::EngineKind;
 use crate::engine::{self, Control, EngineSpec, runner};
 use crate::plan::{Detail, names};
 use crate::tensor::Tensor;
@@ -114,7 +115,9 @@ pub(super) fn diagnose(arguments: &Arguments, tell: bool) -> Result<([Option<Dia
         };
         let mut engine = engine::open(&exact)?;
         engine.keep_within(&keeper);
-        answers[i] = Some(search::diagnose(question, engine.as_mut(), &control, &progress)?);
+        let mut answer = search::diagnose(question, engine.as_mut(), &control, &progress)?;
+        answer.doubts.extend(observed(text, &loaded, sides.features.as_ref(), until, &control)?);
+        answers[i] = Some(answer);
     }
     let ends = match (arguments.noise_floor, &sides.features) {
         (false, _) => None,
@@ -150,6 +153,20 @@ impl Ends {
         let floor = format!("in the end, the exact network with sums reordered (noise floor): {}", self.floor.phrase());
         subject.into_iter().chain([floor]).collect()
     }
+}
+
+/// Whether a device's result depends on being looked at; the processor's own engines keep every tensor anyway.
+fn observed(
+    text: &str,
+    loaded: &Loaded,
+    features: Option<&Tensor>,
+    until: Option<usize>,
+    control: &Control,
+) -> Result<Option<Doubt>, Failure> {
+    let device = text.parse::<EngineSpec>().ok().filter(|spec| matches!(spec.kind, EngineKind::Vulkan { .. }));
+    let (Some(spec), Some(features)) = (device, features) else { return Ok(None) };
+    let (mut engine, changed) = sources::open_engine(&spec, &loaded.plan)?;
+    Ok(Some(search::observe(&mut *engine, (&changed, &loaded.model), features, until, control)?))
 }
 
 /// What a side is meant to have been given: a recording's own input proves nothing about it, one named does.

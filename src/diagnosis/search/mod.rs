@@ -8,10 +8,12 @@
 
 mod doubt;
 mod engine;
+mod observer;
 mod recording;
 mod walk;
 
 pub use doubt::Doubt;
+pub use observer::observe;
 pub use walk::window_grid;
 
 use super::explain::Explained;

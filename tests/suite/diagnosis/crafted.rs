@@ -7,6 +7,7 @@ use super::{Effect, Network};
 use blockscope::diagnosis::Variant;
 use blockscope::diagnosis::explain::{Explanation, Segment, explain};
 use blockscope::engine::{Control, reference};
+use blockscope::numerics::f16;
 use blockscope::plan::{Op, Plan};
 use blockscope::tensor::{Bytes, Element, Shape, Tensor, TensorName};
 use std::collections::BTreeMap;
@@ -38,13 +39,14 @@ fn element(shape: &Shape, row: usize, channel: usize, draw: &mut Draw) -> Vec<u8
         (Element::E4m3, _) => vec![(sign | bits % 0x7f) as u8],
         (Element::F16, 0) => ((sign << 8 | bits & 0x3ff) as u16).to_le_bytes().to_vec(),
         (Element::F16, 1) => ((sign << 8 | 0x7800 + bits % 0x400) as u16).to_le_bytes().to_vec(),
-        // 1.96875 beside 2^-12: the square and the square's neighbour that a second rounding tips over.
-        (Element::F16, 2) => if channel % 32 < 16 { 0x3fe0_u16 } else { 0x0c00 }.to_le_bytes().to_vec(),
+        // A square that is a tie between halves, beside one that tips it over and that singles cannot hold.
+        (Element::F16, 2) => match channel % 32 {
+            0 => f16::from_f32(4.0 * (47 + 2 * (bits % 9)) as f32).to_le_bytes().to_vec(),
+            16 => f16::from_f32(0.031_25).to_le_bytes().to_vec(),
+            _ => ((sign << 8 | 0x3400 + bits % 0x400) as u16).to_le_bytes().to_vec(),
+        },
         (Element::F16, _) => ((sign << 8 | 0x2000 + bits % 0x2800) as u16).to_le_bytes().to_vec(),
-        (Element::F32, _) => (f64::from(bits) / f64::from(1 << 28) - 3.7)
-            .to_string()
-            .parse()
-            .map_or(vec![0; 4], |x: f32| x.to_le_bytes().to_vec()),
+        (Element::F32, _) => (bits as f32 / (1 << 28) as f32 - 3.7).to_le_bytes().to_vec(),
     }
 }
 
@@ -67,10 +69,11 @@ pub(super) fn effective(network: &Network, variant: &Variant) -> Option<(Effect,
     let mut places: Vec<usize> =
         (0..network.plan.steps.len()).filter(|&i| variant.apply(&mut Plan::clone(&network.plan), i)).collect();
     places.sort_by_key(|&i| network.plan.steps[i].op.products(&network.plan));
-    // One step of every kernel, cheap ones first.
+    // One step of every kernel and number of outputs, cheap ones first.
     let mut kernels = Vec::new();
     places.retain(|&i| {
-        let kernel = network.plan.steps[i].kernel;
+        let step = &network.plan.steps[i];
+        let kernel = (step.kernel, step.op.outputs().len());
         let new = !kernels.contains(&kernel);
         kernels.push(kernel);
         new

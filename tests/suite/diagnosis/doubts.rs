@@ -1,7 +1,7 @@
 //! What is doubted first: engines that are unstable, that mix up their input, or that are wrong as the reference.
 
 use super::{NETWORK, doubt};
-use blockscope::diagnosis::search::Run;
+use blockscope::diagnosis::search::{Run, observe};
 use blockscope::engine::{Control, Engine, EngineError, EngineInfo, EngineSpec, StepReport, open};
 use blockscope::model::Model;
 use blockscope::plan::{Plan, Step};
@@ -16,17 +16,20 @@ enum Fault {
     ExchangedLanes(usize, usize),
     /// The first channel of this tensor is one code off, everywhere.
     OneCodeOff(&'static str),
+    /// This tensor is another when more than so many tensors were read since the last load.
+    Shy(&'static str, usize),
 }
 
 /// The exact engine with a fault.
 struct Faulty {
     engine: Box<dyn Engine>,
     fault: Fault,
+    reads: usize,
 }
 
 impl Faulty {
     fn new(fault: Fault) -> Self {
-        Self { engine: open(&EngineSpec::cpu()).unwrap(), fault }
+        Self { engine: open(&EngineSpec::cpu()).unwrap(), fault, reads: 0 }
     }
 
     fn side(fault: Fault) -> Run<'static> {
@@ -46,6 +49,7 @@ impl Engine for Faulty {
     }
 
     fn load(&mut self, plan: &Arc<Plan>, model: &Arc<Model>) -> Result<(), EngineError> {
+        self.reads = 0;
         self.engine.load(plan, model)
     }
 
@@ -67,12 +71,16 @@ impl Engine for Faulty {
 
     fn read(&mut self, name: &TensorName) -> Result<Tensor, EngineError> {
         let tensor = self.engine.read(name)?;
+        self.reads += 1;
         let stride = tensor.shape.channels * tensor.shape.element.bytes();
         Ok(match &mut self.fault {
             Fault::FlippingBit(at, seed) if name.as_str() == *at => {
                 *seed = seed.wrapping_mul(747_796_405).wrapping_add(2_891_336_453);
                 let place = *seed as usize % tensor.bytes().len();
                 edited(&tensor, |bytes| bytes[place] ^= 1)
+            }
+            Fault::Shy(at, most) if name.as_str() == *at && self.reads > *most => {
+                edited(&tensor, |bytes| bytes[0] ^= 1)
             }
             Fault::OneCodeOff(at) if name.as_str() == *at => {
                 edited(&tensor, |bytes| bytes.iter_mut().step_by(stride).for_each(|byte| *byte ^= 1))
@@ -129,4 +137,18 @@ fn a_stable_subject_with_equal_inputs_and_right_layout_is_told_so() {
     for what in ["inputs", "reference", "stability", "layout"] {
         assert_eq!(doubt(&answer, what).holds, Some(true), "{what}: {:?}", answer.doubts);
     }
+}
+
+#[test]
+fn an_engine_that_changes_when_it_is_watched_is_found_out() {
+    let network = &*NETWORK;
+    let until = network.plan.find_step("block-2");
+    let ask = |fault: Fault| {
+        let sides = (&network.plan, &network.model);
+        observe(&mut Faulty::new(fault), sides, &network.features(), until, &Control::new()).unwrap()
+    };
+    let shy = ask(Fault::Shy("block-2", 4));
+    assert_eq!((shy.holds, shy.evidence), (Some(false), Some("observer-effect")), "{shy:?}");
+    let steady = ask(Fault::Shy("block-3", 0));
+    assert_eq!((steady.holds, steady.evidence), (Some(true), None), "{steady:?}");
 }
