@@ -15,6 +15,7 @@ use crate::engine::{Control, Engine, EngineError, runner};
 use crate::frame::{self, Composed};
 use crate::geometry::Geometry;
 use crate::model::Model;
+use crate::numerics::f16;
 use crate::plan::{Plan, Role, names};
 use crate::tensor::{Tensor, TensorName};
 use std::sync::Arc;
@@ -60,7 +61,7 @@ impl Effect {
         let (ours, theirs) = (subject.to_u8(), exact.to_u8());
         let differing = ours.iter().zip(&theirs).filter(|(s, r)| s != r).count() as u64;
         let colours = |image: &Composed| -> Vec<f64> {
-            image.pixels.iter().flat_map(|p| [p[0], p[1], p[2]]).map(|h| h.to_f64()).collect()
+            image.pixels.iter().flat_map(|p| [p[0], p[1], p[2]]).map(f16::to_f64).collect()
         };
         let (s, r) = (colours(subject), colours(exact));
         let squares: f64 = s.iter().zip(&r).map(|(s, r)| (s - r) * (s - r)).sum();

@@ -122,7 +122,7 @@ pub(super) fn lanes(found: &Tensor, given: &Tensor, whose: &str) -> Doubt {
     if differing.is_empty() {
         return Doubt::holds("inputs", format!("all 16 lanes of {whose} input features are the given ones"));
     }
-    let zero = |lane: usize| theirs[lane].iter().all(|bits| bits & 0x7fff_ffff == 0);
+    let zero = |lane: usize| theirs[lane].iter().all(|bits| bits << 1 == 0);
     let tell = |&lane: &usize| {
         let other = (0..LANES).find(|&k| k != lane && ours[k] == theirs[lane] && theirs[lane] != ours[lane]);
         let count = ours[lane].iter().zip(&theirs[lane]).filter(|(a, b)| a != b).count();
