@@ -19,7 +19,7 @@ fn a_capture_is_diagnosed_and_a_digest_file_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     let (capture, digests) = (folder.path().join("capture"), folder.path().join("digests.json"));
     let (capture, digests) = (capture.to_str().unwrap(), digests.to_str().unwrap());
-    let run = ["run", "--engine", "cpu+mask-outside@1", "--until", "block-2", "--save-capture", capture];
+    let run = ["run", "--engine", "cpu+mask-outside@2", "--until", "block-2", "--save-capture", capture];
     let made = blockscope(&[&run[..], &["--digests", digests]].concat());
     assert_eq!(made.status.code(), Some(0), "{}", String::from_utf8_lossy(&made.stderr));
 
@@ -28,9 +28,9 @@ fn a_capture_is_diagnosed_and_a_digest_file_is_refused() {
     let json: Value = serde_json::from_slice(&answer.stdout).unwrap();
     let findings = json["diagnosis"]["findings"].as_array().unwrap();
     assert_eq!(findings.len(), 1, "{findings:#?}");
-    assert_eq!(findings[0]["tensor"], "block-1", "{findings:#?}");
+    assert_eq!(findings[0]["tensor"], "block-2", "{findings:#?}");
     assert_eq!(findings[0]["tested"][0]["causes"][0], "mask-outside", "{findings:#?}");
-    assert_eq!(json["reproduce"], "cpu+mask-outside@1/attended", "{json:#}");
+    assert_eq!(json["reproduce"], "cpu+mask-outside@2/attended", "{json:#}");
 
     let refused = blockscope(&["diagnose", "--subject", digests, "--until", "block-2"]);
     let said = String::from_utf8_lossy(&refused.stderr).into_owned();
