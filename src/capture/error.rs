@@ -15,6 +15,15 @@ pub enum CaptureError {
         /// Everything that is wrong.
         problems: Problems,
     },
+    /// The path holds dumps, perhaps, but no capture.
+    #[error(
+        "this is no capture (there is no manifest.json); foreign dumps are imported first: blockscope import {path} \
+         --size WxH --input I --model M --out CAPTURE", path = path.display()
+    )]
+    NotImported {
+        /// The folder or file.
+        path: PathBuf,
+    },
     /// The recording does not have this tensor.
     #[error("tensor \"{tensor}\" is not recorded: {reason}")]
     Missing {

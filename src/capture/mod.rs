@@ -18,9 +18,11 @@
 
 mod digests;
 mod error;
+pub mod import;
 pub mod input;
 mod manifest;
 mod read;
+pub mod watch;
 mod write;
 
 pub use digests::{parse_digests, write_digests};
@@ -79,12 +81,19 @@ pub(crate) enum Stored {
 }
 
 impl Recording {
-    /// Opens a capture directory or a digest file, and checks it whole.
+    /// Opens a capture directory, a folder of dumps that carries its mapping, or a digest file, and checks it whole.
     ///
     /// # Errors
     /// Lists everything that is wrong with it.
     pub fn open(path: &Path) -> Result<Self, CaptureError> {
-        if path.is_dir() { read::open(path) } else { digests::open(path) }
+        let (is_dir, is_capture) = (path.is_dir(), path.join("manifest.json").exists());
+        match is_dir {
+            true if !is_capture && path.join(import::IN_FOLDER).exists() => import::open_folder(path),
+            true if !is_capture => Err(CaptureError::NotImported { path: path.to_owned() }),
+            true => read::open(path),
+            false if import::is_container(path) => Err(CaptureError::NotImported { path: path.to_owned() }),
+            false => digests::open(path),
+        }
     }
 
     /// A recording of tensors in memory: an import, or a run of this program.

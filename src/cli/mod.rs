@@ -21,6 +21,7 @@ mod diagnose;
 mod doctor;
 mod explain;
 mod failure;
+mod import;
 mod memory;
 mod model;
 mod output;
@@ -35,6 +36,7 @@ mod run;
 #[cfg(feature = "app")]
 pub mod screenshot;
 mod sources;
+mod watch;
 
 pub use failure::{Exit, Failure};
 
@@ -65,6 +67,8 @@ enum Command {
     Run(run::Arguments),
     /// Compare two engines or recordings, boundary by boundary.
     Parity(parity::Arguments),
+    /// Turn the dumps of another program into a capture.
+    Import(import::Arguments),
     /// Compare, test known causes, and write the evidence as HTML, JSON, JUnit, SARIF, Markdown and CSV.
     Report(report::Arguments),
     /// Check a repro bundle alone: do its kernels give the expected results, and who gives the other ones?
@@ -120,6 +124,7 @@ fn dispatch(arguments: Arguments) -> Result<Exit, Failure> {
         Some(Command::Plan(arguments)) => plan::run(&arguments),
         Some(Command::Run(arguments)) => run::run(&arguments),
         Some(Command::Parity(arguments)) => parity::run(&arguments),
+        Some(Command::Import(arguments)) => import::run(&arguments),
         Some(Command::Report(arguments)) => report::run(&arguments),
         Some(Command::Doctor(arguments)) => doctor::run(arguments),
         Some(Command::Replay(arguments)) => replay::run(&arguments),

@@ -3,7 +3,7 @@
 use super::memory::Memory;
 use super::progress::Progress;
 use super::sources::{self, Sources};
-use super::{Exit, Failure, output};
+use super::{Exit, Failure, output, watch};
 use crate::compare::parity::{self, Mode, Question, Row, Side};
 use crate::diagnosis::what_if::Network;
 use crate::diagnosis::{self, WhatIf};
@@ -12,14 +12,24 @@ use crate::engine::{Control, runner};
 use crate::plan::Role;
 use crate::report::{self, Format, Report, compose};
 use clap::{Args, ValueEnum};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
     /// The side under test: an engine, a capture directory, or a digests JSON.
-    #[arg(long, value_name = "S")]
-    subject: String,
+    #[arg(long, value_name = "S", required_unless_present = "watch", conflicts_with = "watch")]
+    subject: Option<String>,
+    /// Instead of a subject: a folder into which a running port writes its dumps, compared as they come.
+    #[arg(long, value_name = "DIR")]
+    watch: Option<PathBuf>,
+    /// With --watch: end when nothing new came for so long.
+    #[arg(long, value_name = "SECONDS", default_value_t = 60, requires = "watch")]
+    idle: u64,
+    /// With --watch: what the dumps are, as for `import`.
+    #[arg(long, value_name = "FILE", requires = "watch")]
+    map: Option<PathBuf>,
     /// The side that is right: the same kinds.
     #[arg(long, value_name = "R")]
     reference: String,
@@ -60,7 +70,11 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     for file in [&arguments.json, &arguments.junit].into_iter().flatten().filter(|file| *file != "-") {
         output::check_writable(Path::new(file))?;
     }
-    let mut sides = sources::sides(&arguments.sources, &arguments.subject, &arguments.reference)?;
+    let named = subject_name(arguments);
+    let watched = arguments.watch.as_deref();
+    // A watched folder takes the subject's place once it is read.
+    let opened = if watched.is_some() { "cpu" } else { named.as_str() };
+    let mut sides = sources::sides(&arguments.sources, opened, &arguments.reference)?;
     let plan = Arc::clone(&sides.loaded.plan);
     let last = arguments.until.as_deref().map(|text| sources::step(&plan, text)).transpose()?;
     let control = Control::new();
@@ -68,12 +82,11 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     let habit = Habit::Steps { engines: sides.engines() };
     let keeper = arguments.memory.keeper(&plan, &steps, &sides.loaded.model, habit)?;
     sides.keep_within(&keeper)?;
-    let (mut subject, mut reference, loaded) = (sides.subject, sides.reference, sides.loaded);
     let quiet = arguments.json.as_deref() == Some("-");
     if !quiet {
+        let loaded = &sides.loaded;
         output::line(format_args!(
-            "subject {}, reference {}, mode {}, model {}, input {}, size {} px",
-            arguments.subject,
+            "subject {named}, reference {}, mode {}, model {}, input {}, size {} px",
             arguments.reference,
             mode.word(),
             loaded.model.source,
@@ -81,6 +94,11 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
             plan.geometry.valid
         ));
     }
+    if let Some(folder) = watched {
+        let (map, idle) = (arguments.map.as_deref(), Duration::from_secs(arguments.idle));
+        watch::collect(&watch::Question { folder, map, idle, last, quiet }, &mut sides)?;
+    }
+    let (mut subject, mut reference, loaded) = (sides.subject, sides.reference, sides.loaded);
     let products = plan.steps[steps.clone()].iter().map(|step| step.op.products(&plan)).sum::<u64>() * 2;
     let progress = Progress::start(&control, products);
     let features = sides.features;
@@ -104,7 +122,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
         }
     })?;
     drop(progress);
-    let mut report = Report::new(&arguments.subject, &arguments.reference);
+    let mut report = Report::new(&named, &arguments.reference);
     compose::rows(&mut report, &plan, &answer);
     report.environment = compose::environment(mode, &plan, &loaded.model, &loaded.input.source);
     for (name, side) in [("subject", &subject), ("reference", &reference)] {
@@ -114,9 +132,9 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     }
     let ends = ends(arguments, &effects, &question, last)?;
     report.pattern.extend(ends.iter().cloned());
+    let option = if watched.is_some() { "watch" } else { "subject" };
     report.command = format!(
-        "blockscope parity --subject {} --reference {} --mode {} {}",
-        arguments.subject,
+        "blockscope parity --{option} {named} --reference {} --mode {} {}",
         arguments.reference,
         mode.word(),
         arguments.sources.command(&plan)
@@ -158,6 +176,12 @@ fn ends(
         lines.push(format!("noise floor, the exact network with sums reordered: {}", floor.phrase()));
     }
     Ok(lines)
+}
+
+/// The subject as a person named it: an engine, a path, or the watched folder.
+fn subject_name(arguments: &Arguments) -> String {
+    let watched = || arguments.watch.as_ref().map(|folder| folder.display().to_string());
+    arguments.subject.clone().or_else(watched).unwrap_or_default()
 }
 
 /// One line for each answer; one line where both are the same.

@@ -59,31 +59,73 @@ const MAGIC: &[u8] = b"\x93NUMPY";
 /// Longer headers are not written by anybody.
 const MAX_HEADER: usize = 1 << 16;
 
+/// What an array's header says. Also of arrays that [`parse`] refuses: of Fortran order, or big-endian.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Header {
+    /// Type of the elements.
+    pub kind: NpyType,
+    /// Whether elements of several bytes have the first one highest.
+    pub big_endian: bool,
+    /// Whether the first axis lies closest together.
+    pub fortran: bool,
+    /// Extents, as written.
+    pub shape: Vec<usize>,
+    /// Where the data begins.
+    pub offset: usize,
+}
+
+impl Header {
+    /// Bytes of the data, unless they overflow.
+    pub fn bytes(&self) -> Option<usize> {
+        let elements = self.shape.iter().try_fold(1_usize, |product, &n| product.checked_mul(n));
+        elements.and_then(|n| n.checked_mul(self.kind.bytes()))
+    }
+}
+
+/// Reads the header that a file's bytes begin with.
+///
+/// # Errors
+/// When it is no `.npy` file, ends inside its header, or holds elements of another type.
+pub fn header(bytes: &[u8]) -> Result<Header, NpyError> {
+    let wrong = |problem: &str| NpyError { problem: problem.to_owned() };
+    let rest = bytes.strip_prefix(MAGIC).ok_or_else(|| wrong("it does not begin with the magic \\x93NUMPY"))?;
+    let (header_length, rest) = match rest {
+        [1, _, a, b, rest @ ..] => (usize::from(u16::from_le_bytes([*a, *b])), rest),
+        [2 | 3, _, a, b, c, d, rest @ ..] => (u32::from_le_bytes([*a, *b, *c, *d]) as usize, rest),
+        [1..=3, ..] | [] => return Err(wrong("it ends inside its header")),
+        [version, ..] => return Err(wrong(&format!("expected format version 1, 2 or 3, found {version}"))),
+    };
+    if header_length > MAX_HEADER || header_length > rest.len() {
+        return Err(wrong("it ends inside its header"));
+    }
+    let offset = bytes.len() - rest.len() + header_length;
+    let text = std::str::from_utf8(&rest[..header_length]);
+    let text = text.map_err(|_: std::str::Utf8Error| wrong("its header is not text"))?;
+    let (kind, big_endian) = kind(text)?;
+    let fortran = match field(text, "fortran_order") {
+        Some(value) if value.starts_with("False") => false,
+        Some(value) if value.starts_with("True") => true,
+        _ => return Err(wrong("its header has no fortran_order")),
+    };
+    let shape = shape(text).ok_or_else(|| wrong("its header has no shape"))?;
+    Ok(Header { kind, big_endian, fortran, shape, offset })
+}
+
 /// Reads the array in a file's bytes. Allocates nothing but the shape.
 ///
 /// # Errors
 /// When it is no `.npy` file, is damaged, or holds another type or order.
 pub fn parse(bytes: &[u8]) -> Result<Array<'_>, NpyError> {
     let wrong = |problem: &str| NpyError { problem: problem.to_owned() };
-    let rest = bytes.strip_prefix(MAGIC).ok_or_else(|| wrong("it does not begin with the magic \\x93NUMPY"))?;
-    let (header_length, rest) = match rest {
-        [1, _, a, b, rest @ ..] => (usize::from(u16::from_le_bytes([*a, *b])), rest),
-        [2 | 3, _, a, b, c, d, rest @ ..] => (u32::from_le_bytes([*a, *b, *c, *d]) as usize, rest),
-        [version, ..] => return Err(wrong(&format!("expected format version 1, 2 or 3, found {version}"))),
-        [] => return Err(wrong("it ends inside its header")),
-    };
-    if header_length > MAX_HEADER || header_length > rest.len() {
-        return Err(wrong("it ends inside its header"));
-    }
-    let (header, data) = rest.split_at(header_length);
-    let header = std::str::from_utf8(header).map_err(|_: std::str::Utf8Error| wrong("its header is not text"))?;
-    let kind = kind(header)?;
-    if field(header, "fortran_order").is_none_or(|value| !value.starts_with("False")) {
+    let header = header(bytes)?;
+    if header.fortran {
         return Err(wrong("expected C order; save numpy.ascontiguousarray(array)"));
     }
-    let shape = shape(header).ok_or_else(|| wrong("its header has no shape"))?;
-    let elements = shape.iter().try_fold(1_usize, |product, &n| product.checked_mul(n));
-    let expected = elements.and_then(|n| n.checked_mul(kind.bytes()));
+    if header.big_endian {
+        return Err(wrong("expected little-endian elements, found big-endian ones; save array.astype('<f4')"));
+    }
+    let (expected, data) = (header.bytes(), &bytes[header.offset..]);
+    let Header { kind, shape, .. } = header;
     if expected != Some(data.len()) {
         let expected = expected.map_or_else(|| "more than fits memory".to_owned(), |n| n.to_string());
         return Err(wrong(&format!("shape {shape:?} needs {expected} bytes, found {}", data.len())));
@@ -111,16 +153,21 @@ pub fn write(kind: NpyType, shape: &[usize], data: &[u8]) -> Vec<u8> {
     [MAGIC, &[1, 0], &length.to_le_bytes(), header.as_bytes(), data].concat()
 }
 
-fn kind(header: &str) -> Result<NpyType, NpyError> {
+/// The type, and whether it is big-endian.
+fn kind(header: &str) -> Result<(NpyType, bool), NpyError> {
     let descr = field(header, "descr").and_then(|value| {
         let value = value.strip_prefix(['\'', '"'])?;
         value.split(['\'', '"']).next()
     });
     match descr {
-        Some("|u1" | "|i1" | "|b1" | "u1" | "<u1") => Ok(NpyType::U1),
-        Some("<u2") => Ok(NpyType::U2),
-        Some("<f2") => Ok(NpyType::F2),
-        Some("<f4") => Ok(NpyType::F4),
+        // Extension types of one and two bytes are saved as raw ones.
+        Some("|u1" | "|i1" | "|b1" | "u1" | "<u1" | "<i1" | "|V1" | "<V1" | "<f1" | "|f1") => Ok((NpyType::U1, false)),
+        Some("<u2" | "<i2" | "|V2" | "<V2") => Ok((NpyType::U2, false)),
+        Some("<f2") => Ok((NpyType::F2, false)),
+        Some("<f4") => Ok((NpyType::F4, false)),
+        Some(">u2" | ">i2") => Ok((NpyType::U2, true)),
+        Some(">f2") => Ok((NpyType::F2, true)),
+        Some(">f4") => Ok((NpyType::F4, true)),
         other => {
             let found = other.unwrap_or("another structure");
             let found: String = found.chars().take(40).collect();

@@ -15,6 +15,7 @@ mod digests;
 mod doctor;
 mod fuzz;
 mod hardware;
+mod imports;
 mod layering;
 mod memory;
 mod models;
