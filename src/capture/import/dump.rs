@@ -206,7 +206,13 @@ impl Dump {
     }
 
     /// An array that is a member of an archive.
-    pub(super) fn of_member(key: String, stem: String, path: &Path, member: usize, head: (npy::Header, usize)) -> Self {
+    pub(super) fn of_member(
+        key: String,
+        stem: String,
+        path: &Path,
+        member: usize,
+        head: &(npy::Header, usize),
+    ) -> Self {
         let place = Place::Member(member, head.0.offset);
         Self::of_array(key, stem, path.to_owned(), &head.0, head.1, place)
     }

@@ -74,6 +74,11 @@ impl Order {
         }
     }
 
+    /// Whether columns come before rows.
+    pub(super) const fn is_turned(self) -> bool {
+        matches!(self, Self::Transposed | Self::TransposedChannelsFirst)
+    }
+
     const fn is_windows(self) -> bool {
         matches!(self, Self::Windows8x8 | Self::Windows8x8Tiled | Self::Windows8x8HeadMajor)
     }

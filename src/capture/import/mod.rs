@@ -41,7 +41,7 @@ use std::path::{Path, PathBuf};
 /// Words that name an image in front of the network; any other image is its output.
 const INPUTS: [&str; 7] = ["input", "proxy", "source", "before", "frame", "scene", "in"];
 /// Readings shown where none is clear.
-const SHOWN: usize = 5;
+const SHOWN: usize = 8;
 
 /// The dumps at a path, each with the tensor that it is.
 #[derive(Debug)]
@@ -56,6 +56,8 @@ pub struct Survey {
     pub output: Option<PathBuf>,
     path: PathBuf,
     items: Vec<Item>,
+    /// Keys of everything that was found, imported or not.
+    there: BTreeSet<String>,
 }
 
 #[derive(Clone, Debug)]
@@ -89,13 +91,23 @@ impl Survey {
     pub fn new(path: &Path, geometry: Geometry, mapping: &Mapping) -> Result<Self, CaptureError> {
         let mut problems = Problems::default();
         let refuse = |problems: Problems| CaptureError::Refused { path: path.to_owned(), problems };
-        let plan = Plan::new(geometry, Detail::Raw);
-        let mut survey =
-            Self { plan, skipped: Vec::new(), input: None, output: None, path: path.to_owned(), items: Vec::new() };
+        let mut survey = Self::empty(path, geometry);
         let Some(found) = problems.take(survey.scan(path, mapping)) else { return Err(refuse(problems)) };
         survey.sort(found, mapping, &mut problems);
         survey.check(mapping, &mut problems);
         if problems.is_empty() { Ok(survey) } else { Err(refuse(problems)) }
+    }
+
+    fn empty(path: &Path, geometry: Geometry) -> Self {
+        Self {
+            plan: Plan::new(geometry, Detail::Raw),
+            skipped: Vec::new(),
+            input: None,
+            output: None,
+            path: path.to_owned(),
+            items: Vec::new(),
+            there: BTreeSet::new(),
+        }
     }
 
     /// One file of a folder that is being written; a name that means no tensor is no error.
@@ -106,9 +118,7 @@ impl Survey {
         mapping: &Mapping,
     ) -> Result<Self, CaptureError> {
         let mut problems = Problems::default();
-        let plan = Plan::new(geometry, Detail::Raw);
-        let (path, skipped, items) = (file.to_owned(), Vec::new(), Vec::new());
-        let mut survey = Self { plan, skipped, input: None, output: None, path, items };
+        let mut survey = Self::empty(file, geometry);
         let wanted = |key: &str, stem: &str| survey.wants(mapping, key, stem);
         let found = dump::scan_file(root, file, &wanted);
         survey.sort(found, mapping, &mut problems);
@@ -128,6 +138,10 @@ impl Survey {
 
     /// Gives every dump its tensor.
     fn sort(&mut self, found: dump::Found, mapping: &Mapping, problems: &mut Problems) {
+        self.there.extend(found.ignored.iter().map(|one| one.0.clone()));
+        self.there.extend(found.refused.iter().map(|one| one.0.clone()));
+        self.there.extend(found.dumps.iter().map(|dump| dump.key.clone()));
+        self.there.extend(found.images.iter().map(|one| one.0.clone()));
         self.skipped.extend(found.ignored.into_iter().filter(|(key, _)| !key.ends_with(IN_FOLDER)));
         for (key, stem, reason) in found.refused {
             let entry = mapping.dumps.get(&key);
@@ -188,9 +202,7 @@ impl Survey {
                 keys.join(", ")
             ));
         }
-        let there: BTreeSet<&str> = self.items.iter().map(|item| item.dump.key.as_str()).collect();
-        let skipped: BTreeSet<&str> = self.skipped.iter().map(|(key, _)| key.as_str()).collect();
-        for key in mapping.dumps.keys().filter(|k| !there.contains(k.as_str()) && !skipped.contains(k.as_str())) {
+        for key in mapping.dumps.keys().filter(|key| !self.there.contains(*key)) {
             problems.add(format_args!("the mapping names {key}, which is not there"));
         }
         if self.items.is_empty() && self.output.is_none() && problems.is_empty() {

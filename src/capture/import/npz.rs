@@ -41,7 +41,7 @@ pub(super) fn list(key: &str, path: &Path, wanted: &dyn Fn(&str, &str) -> bool) 
             Ok(_) => dump::array(&head, length),
         };
         arrays.push(match listed {
-            Ok(array) => Ok(Dump::of_member(key, stem, path, index, array)),
+            Ok(array) => Ok(Dump::of_member(key, stem, path, index, &array)),
             Err(reason) => Err((key, stem, reason)),
         });
     }

@@ -144,7 +144,9 @@ pub(super) fn smoothness(
         if none > 0.0 { format!(", {:.2} % are NaN", none * 100.0) } else { String::new() }
     );
     let simple = if layout.order == Order::RowMajor { 0.002 } else { 0.0 };
-    let score = (plausible * (0.2 + 0.8 * smooth.max(0.0) + bonus) + simple).clamp(0.0, 1.0);
+    // A smooth, nearly square plane is as smooth when turned; ports that turn it are few.
+    let upright = if layout.order.is_turned() { 0.95 } else { 1.0 };
+    let score = (plausible * upright * (0.2 + 0.8 * smooth.max(0.0) + bonus) + simple).clamp(0.0, 1.0);
     Reading { format: decoder.format, layout, score, evidence, agreement: None }
 }
 

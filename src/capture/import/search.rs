@@ -184,8 +184,10 @@ fn confidence(ranked: &mut [Reading], bytes: &[u8], shape: Shape, expected: Opti
     }
     let narrow = |reading: &Reading| reading.format.bytes() == 1 && reading.layout == best.layout;
     let rival = ranked[1..].iter().filter(|reading| best.score - reading.score < 4.0 * MARGIN).find(|reading| {
-        // Without an expected tensor the narrow formats are told apart by convention only, and that is said.
-        let convention = expected.is_none() && narrow(best) && narrow(reading);
+        // Without an expected tensor some readings are told apart by convention only: the narrow formats, and the
+        // axes of a smooth plane that is nearly square.
+        let turned = reading.layout.order.is_turned() != best.layout.order.is_turned();
+        let convention = expected.is_none() && (turned || narrow(best) && narrow(reading));
         !convention && !same_bytes(best, reading, bytes, shape)
     });
     let margin = rival.map_or(4.0 * MARGIN, |rival| best.score - rival.score);
