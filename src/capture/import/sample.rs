@@ -100,7 +100,6 @@ pub(super) fn smoothness(
     let (width, height) = (shape.size.width, shape.size.height);
     let inner = width.saturating_sub(1) * height.saturating_sub(1);
     let tokens: Vec<usize> = spread(1024, inner, 2).map(|i| i / (width - 1) * width + i % (width - 1)).collect();
-    let others: Vec<usize> = spread(tokens.len(), shape.tokens(), 3).collect();
     let channels: Vec<usize> = match shape.channels {
         0..=16 => (0..shape.channels).collect(),
         n => spread(16, n, 4).collect(),
@@ -108,9 +107,18 @@ pub(super) fn smoothness(
     let value = |token: usize, channel: usize| decoder.value(bytes, places.token(token) + places.channel(channel));
     let mut values: Vec<[f64; 4]> = Vec::with_capacity(tokens.len() * channels.len());
     let (mut none, mut inexact, mut all) = (0_usize, 0_usize, 0_usize);
-    for (&token, &other) in tokens.iter().zip(&others) {
+    // Any element of the dump, whatever the layout: every reading is measured against the same spread, so that one that
+    // mixes channels does not profit from their being far apart.
+    let elements = bytes.len() / decoder.format.bytes();
+    let mut others = spread(tokens.len() * channels.len(), elements, 3);
+    // Padding read as tokens is smooth, and says nothing.
+    let empty = |token: usize| channels.iter().all(|&channel| value(token, channel) == 0.0);
+    let padding = |token: usize| [token, token + 1, token + width].into_iter().all(empty);
+    for &token in tokens.iter().filter(|token| !padding(**token)) {
         for &channel in &channels {
-            let four = [token, token + 1, token + width, other].map(|token| f64::from(value(token, channel)));
+            let other = others.next().map_or(0.0, |index| f64::from(decoder.value(bytes, index)));
+            let [here, right, below] = [token, token + 1, token + width].map(|token| f64::from(value(token, channel)));
+            let four = [here, right, below, other];
             all += 1;
             let index = places.token(token) + places.channel(channel);
             inexact += usize::from(decoder.translated(bytes, index).is_none());
