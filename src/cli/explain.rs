@@ -1,7 +1,7 @@
 //! `blockscope explain`: how one value came to be.
 
 use super::sources::{self, Look, Opened};
-use super::{Exit, Failure, output};
+use super::{Exit, Failure, events, output};
 use crate::engine::runner::{self, Keep};
 use crate::engine::trace::{self, Trace};
 use crate::engine::{Control, Engine, EngineError, reference};
@@ -36,16 +36,18 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     let found = around(&mut *engine, &plan, &loaded.model, features, step)?;
     let sources = reference::Sources { plan: &plan, model: &loaded.model, tensors: &found };
     let trace = trace::trace(&plan.steps[step], sources, &found[&name], at)?;
-    tell(&trace, arguments.look.json)?;
+    let events = events::of_value(&plan.steps[step], sources, at)?;
+    tell(&trace, events, arguments.look.json)?;
     Ok(if trace.reproduces { Exit::Exact } else { Exit::Differs })
 }
 
-fn tell(trace: &Trace, json: bool) -> Result<(), Failure> {
+fn tell(trace: &Trace, (events, lines): (Vec<Value>, Vec<String>), json: bool) -> Result<(), Failure> {
     if json {
-        let value: Value = serde_json::to_value(trace).map_err(|e| Failure::Fault(e.to_string()))?;
+        let mut value: Value = serde_json::to_value(trace).map_err(|e| Failure::Fault(e.to_string()))?;
+        value["events"] = Value::Array(events);
         output::json(&value);
     } else {
-        trace::text::lines(trace).iter().for_each(output::line);
+        trace::text::lines(trace).iter().chain(&lines).for_each(output::line);
     }
     Ok(())
 }

@@ -19,6 +19,7 @@ mod demo;
 pub mod devices;
 mod diagnose;
 mod doctor;
+mod events;
 mod explain;
 mod failure;
 mod import;

@@ -2,6 +2,7 @@
 //!
 //! Boundaries are digested and written while the run goes on, so that a large frame needs no memory for them.
 
+use super::events::Recorder;
 use super::memory::Memory;
 use super::progress::Progress;
 use super::sources::{self, Loaded, Sources};
@@ -16,7 +17,7 @@ use crate::tensor::{Digest, Element, Tensor, TensorName, npy, run_digest};
 use clap::Args;
 use serde_json::{Map, Value, json};
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 
 #[derive(Debug, Args)]
@@ -49,6 +50,13 @@ pub(super) struct Arguments {
     dump: Vec<String>,
     #[command(flatten)]
     memory: Memory,
+    /// Write the events of every step as JSON: NaN published as +0, -0, saturation, overflow, subnormals, ties; `-`
+    /// for standard output.
+    #[arg(long, value_name = "FILE|-")]
+    events: Option<String>,
+    /// With --events: places written of each kind and step.
+    #[arg(long, value_name = "N", default_value_t = 100, requires = "events")]
+    event_places: usize,
     /// Print JSON.
     #[arg(long)]
     json: bool,
@@ -62,8 +70,17 @@ struct Boundary {
 }
 
 pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
-    if arguments.json && arguments.digests.as_deref() == Some("-") {
-        return Err(Failure::ask("--json and --digests - both want standard output; give --digests a file"));
+    let piped = [arguments.digests.as_deref(), arguments.events.as_deref()].map(|target| target == Some("-"));
+    match (arguments.json, piped) {
+        (true, [true, _]) | (_, [true, true]) => {
+            return Err(Failure::ask(
+                "--json, --digests - and --events - all want standard output; give --digests a file",
+            ));
+        }
+        (true, [_, true]) => {
+            return Err(Failure::ask("--json and --events - both want standard output; give --events a file"));
+        }
+        (_, _) => {}
     }
     // Raw tensors take memory: they are made where somebody may want one.
     let inside = arguments.kernels.is_some() || arguments.dump.iter().any(|dump| dump.contains('/'));
@@ -72,7 +89,9 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     let last = arguments.until.as_deref().map(|text| sources::step(&plan, text)).transpose()?;
     let range = runner::until(&plan, last);
     let dumps = dumps(&plan, &arguments.dump, range.end)?;
-    let files = [arguments.output.as_deref(), arguments.digests.as_deref().filter(|t| *t != "-").map(Path::new)];
+    let file = |target: &'_ Option<String>| target.as_deref().filter(|t| *t != "-").map(PathBuf::from);
+    let targets = [file(&arguments.digests), file(&arguments.events)];
+    let files = [arguments.output.as_deref(), targets[0].as_deref(), targets[1].as_deref()];
     for file in files.into_iter().flatten().chain(dumps.values().map(PathBuf::as_path)) {
         output::check_writable(file)?;
     }
@@ -82,7 +101,8 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     let keeper = arguments.memory.keeper(&plan, &range, &loaded.model, Habit::Steps { engines: 1 })?;
     engine.keep_within(&keeper);
     loaded.input.features = keeper.keep(loaded.input.features).map_err(EngineError::from)?;
-    let quiet = arguments.json || arguments.digests.as_deref() == Some("-");
+    let quiet = arguments.json || piped != [false; 2];
+    let mut recorder = arguments.events.as_deref().map(|target| Recorder::new(target, arguments.event_places));
     let mut saver = Saver::create(arguments, &plan, &loaded, dumps, (range.end, quiet))?;
     let info = engine.info();
     let facts = engine.facts();
@@ -107,7 +127,11 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
         last,
         &Keep::Nothing,
         &control,
-        &mut |engine, step, report| saver.step(engine, step, report, &progress),
+        &mut |engine, step, report| {
+            saver.step(engine, step, report, &progress)?;
+            let observe = |recorder: &mut Recorder<'_>| recorder.step(engine, step, (&plan, &loaded.model));
+            recorder.as_mut().map_or(Ok(()), observe)
+        },
     );
     drop(progress);
     if let Some(failure) = saver.failure.take() {
@@ -115,6 +139,9 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     }
     let outcome = outcome?;
     let boundaries = saver.finish(arguments, &loaded, &info, &facts)?;
+    if let Some(recorder) = recorder {
+        recorder.finish(&plan)?;
+    }
     if let Some(target) = &arguments.digests {
         output::text_to(target, &digests_text(&loaded, &plan, &boundaries))?;
     }

@@ -3,6 +3,7 @@
 use super::{
     Bookmark, Command, CopyWhat, Effect, Pin, Place, Session, Severity, Side, Transport, View, ViewChange, export,
 };
+use crate::engine::trace;
 use std::collections::BTreeSet;
 use std::path::Path;
 
@@ -223,7 +224,7 @@ impl Session {
             }
             CopyWhat::Trace => {
                 let text = self.trace.shown().and_then(|trace| trace.subject.clone());
-                text.map_or_else(|| "no trace is shown".to_owned(), |text| text.to_string())
+                text.map_or_else(|| "no trace is shown".to_owned(), |told| trace::text::lines(&told).join("\n"))
             }
             CopyWhat::Verdict => {
                 let step = &self.run.steps[s.step];

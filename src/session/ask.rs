@@ -12,8 +12,8 @@ use std::sync::Arc;
 #[derive(Debug, Default)]
 pub(super) struct Asked {
     canvas: Option<CanvasKey>,
-    /// Tensors, mask, step and its events that the marks were asked for.
-    marks: Option<([usize; 3], usize, usize, usize)>,
+    /// Tensors and mask that the marks were asked for.
+    marks: Option<([usize; 3], usize)>,
     thumbnails: Option<usize>,
     attention: Option<AttentionKey>,
     statistics: Option<[usize; 2]>,
@@ -58,6 +58,7 @@ impl Session {
                 Answer::Attention(answer) => self.attention.answer(answer),
                 Answer::Statistics(answer) => self.statistics.answer(answer),
                 Answer::Trace(answer) => self.trace.answer(answer),
+                Answer::Events(answer) => self.take_events(answer),
             }
         }
     }
@@ -69,9 +70,10 @@ impl Session {
         self.ask_attention();
         self.ask_statistics();
         self.ask_trace();
+        self.ask_events();
     }
 
-    fn send(&self, job: Job) {
+    pub(super) fn send(&self, job: Job) {
         if let Some(desk) = &self.desk {
             desk.send(job);
         }
@@ -108,11 +110,9 @@ impl Session {
         {
             picture.ask();
         }
-        let step = self.selection.step;
-        let events: Vec<_> = self.events.iter().filter(|event| event.step == step).take(4096).cloned().collect();
-        let marks = (ids, mask_id, step, events.len());
+        let marks = (ids, mask_id);
         let with_marks = self.asked.marks.replace(marks) != Some(marks);
-        self.send(Job::Canvas(Box::new(Order { subject, reference, features, style, events, with_marks, mask })));
+        self.send(Job::Canvas(Box::new(Order { subject, reference, features, style, with_marks, mask })));
     }
 
     fn ask_thumbnails(&mut self) {

@@ -1,6 +1,7 @@
 //! What the right panel's tabs show, computed by workers from both sides' tensors.
 
 use super::{Mask, Side, Verdict};
+use crate::engine::trace;
 use crate::numerics::f16;
 use crate::numerics::softmax::Tree;
 use crate::tensor::TensorName;
@@ -100,13 +101,13 @@ pub struct Statistics {
     pub rmse: f64,
 }
 
-/// How the selected value came to be: lines of text on each side, as `explain` tells it.
+/// How the selected value came to be on each side, as `explain` tells it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Trace {
     /// The subject's story.
-    pub subject: Option<Arc<str>>,
+    pub subject: Option<Arc<trace::Trace>>,
     /// The reference's.
-    pub reference: Option<Arc<str>>,
+    pub reference: Option<Arc<trace::Trace>>,
 }
 
 /// Known causes tested on one divergent step.

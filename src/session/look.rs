@@ -32,12 +32,12 @@ pub(crate) type TraceSide = (Arc<Plan>, BTreeMap<TensorName, Tensor>);
 
 /// Tells it.
 pub(crate) fn trace(order: &TraceOrder) -> Result<Trace, String> {
-    let told = |side: &Option<TraceSide>| -> Option<Result<Arc<str>, String>> {
+    let told = |side: &Option<TraceSide>| -> Option<Result<Arc<trace::Trace>, String>> {
         let (plan, tensors) = side.as_ref()?;
         let stored = tensors.get(&order.tensor)?;
         let sources = reference::Sources { plan, model: &order.model, tensors };
         let made = trace::trace(&plan.steps[order.step], sources, stored, order.at);
-        Some(made.map(|made| Arc::from(trace::text::lines(&made).join("\n"))).map_err(|error| error.to_string()))
+        Some(made.map(Arc::new).map_err(|error| error.to_string()))
     };
     let [subject, reference] = [told(&order.sides[0]).transpose()?, told(&order.sides[1]).transpose()?];
     if subject.is_none() && reference.is_none() {

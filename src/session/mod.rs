@@ -17,6 +17,7 @@ mod attention;
 mod colour;
 pub mod command;
 mod diagnose;
+mod events;
 mod export;
 mod insight;
 mod keys;
@@ -42,6 +43,7 @@ mod waker;
 mod words;
 mod work;
 
+pub use crate::engine::events::{Events, Kind as EventKind};
 pub use apply::changed;
 pub use colour::{Scale, class_colour, colour};
 pub use command::{Browse, Command, CopyWhat, Select, Transport, ViewChange};
@@ -50,7 +52,7 @@ pub use keys::{Binding, FLICK, bindings, key_of};
 pub use notes::{Bookmark, Effect, JobView, Message, Pin, Place, Recent, Severity};
 pub use picture::{Canvas, Fate, Legend, LegendClass, Marks, Mask, OutputDifference, Picture, Thumbnails, Veil};
 pub use requested::Requested;
-pub use run::{Activity, EventKind, EventPlace, Judgement, Run, Side, SideState, StepState, Verdict};
+pub use run::{Activity, Judgement, Run, Side, SideState, StepState, Verdict};
 pub use selection::{Selection, Token};
 pub use sources::{CausePlace, Choice, Loading, SourceStates, Sources};
 pub use stage::Stage;
@@ -100,7 +102,8 @@ pub struct Session {
     /// What each side's engine says about itself.
     facts: [Vec<(String, String)>; 2],
     asked: ask::Asked,
-    events: Vec<EventPlace>,
+    events: Requested<Events>,
+    happened: events::Happened,
     pins: Vec<Pin>,
     bookmarks: Vec<Bookmark>,
     recent: Vec<Recent>,
@@ -143,6 +146,7 @@ impl Drop for Session {
         self.goal.cancel();
         self.diagnosing.cancel();
         self.cancel_report();
+        self.happened.cancel();
         self.bell.ring();
     }
 }
@@ -185,7 +189,8 @@ impl Session {
             reporting: None,
             facts: Default::default(),
             asked: ask::Asked::default(),
-            events: Vec::new(),
+            events: Requested::default(),
+            happened: events::Happened::default(),
             pins: Vec::new(),
             bookmarks: Vec::new(),
             recent: Vec::new(),
@@ -311,11 +316,6 @@ impl Session {
         &self.diagnosis
     }
 
-    /// Events with their places, in the order of steps.
-    pub fn events(&self) -> &[EventPlace] {
-        &self.events
-    }
-
     /// Pinned places.
     pub fn pins(&self) -> &[Pin] {
         &self.pins
@@ -353,6 +353,7 @@ impl Session {
             || self.attention.is_pending()
             || self.statistics.is_pending()
             || self.trace.is_pending()
+            || self.happened.is_running()
             || self.diagnosis.is_pending()
             || self.reporting.is_some();
         !self.asleep && self.order.is_none() && self.run.activity.is_none() && !waiting

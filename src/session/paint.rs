@@ -2,7 +2,7 @@
 
 use super::colour::{Scale, class_colour};
 use super::picture::{Legend, LegendClass, Marks, Mask, OutputDifference, Picture, Thumbnails};
-use super::{ColourMap, Difference, EventPlace, Image, Range, Reduction, veil};
+use super::{ColourMap, Difference, Image, Range, Reduction, veil};
 use crate::compare::{self, Class};
 use crate::frame;
 use crate::geometry::{Geometry, Size};
@@ -19,7 +19,6 @@ pub(crate) struct Order {
     pub(crate) reference: Option<Tensor>,
     pub(crate) features: Option<Tensor>,
     pub(crate) style: Style,
-    pub(crate) events: Vec<EventPlace>,
     /// Whether the marks are wanted too; they do not change with channel, colours and range.
     pub(crate) with_marks: bool,
     /// What the tested cause explains of the tensor, if it was tested.
@@ -101,7 +100,6 @@ fn marks(order: &Order) -> Marks {
         veil: size.and_then(|size| veil::differing(size, &counts, fresh())),
         explained: mask.and_then(|mask| Some((veil::explained(&mask, fresh())?, mask))),
         differing: counts,
-        events: order.events.clone(),
     }
 }
 

@@ -84,7 +84,7 @@ pub struct Canvas {
     pub difference: super::Requested<Picture>,
     /// The input image, for [`Image::Output`](super::Image::Output).
     pub input: super::Requested<Picture>,
-    /// Tokens that differ and events, for overlays.
+    /// Tokens that differ, for the overlay.
     pub marks: super::Requested<Marks>,
     /// How the two composed output images differ, for [`Image::Output`](super::Image::Output).
     pub output: Option<OutputDifference>,
@@ -114,8 +114,6 @@ pub struct Marks {
     pub veil: Option<Veil>,
     /// What the tested cause explains, likewise, with what became of each token.
     pub explained: Option<(Veil, std::sync::Arc<Mask>)>,
-    /// Events of the step that made the tensor, at most some thousands.
-    pub events: Vec<super::EventPlace>,
 }
 
 /// A see-through picture over a plane.

@@ -164,6 +164,8 @@ impl Session {
         }
         self.crew = Some(crew);
         self.asked = super::ask::Asked::default();
+        self.happened.about(&Self::ledger_key(&self.sources, Side::Subject));
+        self.events = super::Requested::Nothing;
         self.diagnosing.cancel();
         self.diagnosis = super::Requested::Nothing;
         self.refresh();
@@ -245,6 +247,11 @@ impl Session {
         } else {
             self.tensors = Default::default();
             self.isolated.clear();
+        }
+        for (&step, counts) in &self.happened.counts {
+            if let Some(state) = run.steps.get_mut(step) {
+                state.events.clone_from(counts);
+            }
         }
         let bad = |verdict: Verdict| matches!(verdict, Verdict::Differs | Verdict::ZeroSign);
         run.first_isolated = run.steps.iter().position(|step| bad(step.isolated.verdict));

@@ -3,6 +3,7 @@
 //! A snapshot: workers publish into their own store, [`Session::poll`](super::Session::poll) copies what changed
 //! here, and panels read it without a lock.
 
+use super::EventKind;
 use super::words::words;
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -22,18 +23,6 @@ words! {
         ZeroSign = "zero-sign", "Equal up to the sign of zero";
         Differs = "differs", "Differs";
         #[default] NotCompared = "not-compared", "Not compared";
-    }
-}
-
-words! {
-    /// A kind of event inside a kernel.
-    EventKind {
-        #[default] NanToZero = "nan", "NaN published as +0";
-        MinusZero = "minus-zero", "-0 published";
-        Saturation = "saturation", "Saturation at +-448";
-        Overflow = "overflow", "Overflow of a half";
-        Subnormal = "subnormal", "Subnormal result";
-        Tie = "tie", "Rounded from a tie";
     }
 }
 
@@ -140,19 +129,4 @@ pub struct Run {
     pub first_isolated: Option<usize>,
     /// The first step whose accumulated verdict is not exact.
     pub first_accumulated: Option<usize>,
-}
-
-/// One event with its place.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct EventPlace {
-    /// The step.
-    pub step: usize,
-    /// What happened.
-    pub kind: EventKind,
-    /// Token of the step's plane.
-    pub token: super::Token,
-    /// Channel of the tensor published.
-    pub channel: usize,
-    /// Head, where the kernel has heads.
-    pub head: Option<usize>,
 }

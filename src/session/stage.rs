@@ -3,7 +3,7 @@
 //! For tests and pictures of panels. Nothing here starts work, and a later poll may overwrite it.
 
 use super::{
-    Attention, Bookmark, Canvas, Choice, Dialog, EventPlace, JobView, Message, Pin, Requested, Run, Selection, Session,
+    Attention, Bookmark, Canvas, Choice, Dialog, Events, JobView, Message, Pin, Requested, Run, Selection, Session,
     SourceStates, Statistics, Thumbnails, Trace, View,
 };
 use crate::tensor::{Tensor, TensorName};
@@ -38,8 +38,8 @@ pub struct Stage<'a> {
     pub trace: &'a mut Requested<Trace>,
     /// Counts of the selected tensor.
     pub statistics: &'a mut Requested<Statistics>,
-    /// Events with their places.
-    pub events: &'a mut Vec<EventPlace>,
+    /// Events of the selected step.
+    pub events: &'a mut Requested<Events>,
     /// Pinned places.
     pub pins: &'a mut Vec<Pin>,
     /// Bookmarks.

@@ -218,6 +218,19 @@ impl Player {
                 best.map_or("none".to_owned(), |cause| cause.ids.join("+"))
             }
             ["trace", _] => state(session.trace()),
+            ["events", kind, wanted] => {
+                let kind = kind.parse::<crate::session::EventKind>()?;
+                let found = session.events().shown().filter(|events| events.step == selection.step);
+                let count =
+                    found.ok_or_else(|| format!("no events are known: {}", state(session.events())))?.count(kind);
+                if *wanted == "some" && count > 0 { "some".to_owned() } else { count.to_string() }
+            }
+            ["counted", _] => session.counted().to_string(),
+            ["run-events", kind, wanted] => {
+                let kind = kind.parse::<crate::session::EventKind>()?;
+                let count: u64 = session.run().steps.iter().filter_map(|step| step.events.get(&kind)).sum();
+                if *wanted == "some" && count > 0 { "some".to_owned() } else { count.to_string() }
+            }
             ["file", path] => {
                 let there = self.path(path).is_file();
                 return if there { Ok(()) } else { Err(format!("there is no file {path}").into()) };
@@ -230,7 +243,10 @@ impl Player {
             }
             _ => return Err("nothing of this kind can be expected".to_owned().into()),
         };
-        let wanted = words[1..].join(" ");
+        let wanted = match words[0] {
+            "events" | "run-events" => words[2..].join(" "),
+            _ => words[1..].join(" "),
+        };
         if found == wanted { Ok(()) } else { Err(format!("expected {wanted}; found {found}").into()) }
     }
 

@@ -2,6 +2,7 @@
 
 use super::Memory;
 use super::mark::Mark;
+use super::theme::Theme;
 use crate::geometry::{Phase, Size, WindowGrid};
 use crate::plan::Op;
 use crate::session::{Command, EventKind, Judgement, Select, Session, Side, SideState, Verdict, ViewChange};
@@ -122,6 +123,17 @@ fn fold(so_far: &mut Mark, next: Mark, last: bool) {
         (a, Mark::NotCompared) if last && a <= Mark::Exact => Mark::NotCompared,
         (a, b) => a.max(b),
     };
+}
+
+/// Draws the mark of events that somebody should look at: a dot for NaN, saturation and overflow, a ring for -0.
+/// Ties and subnormals are everywhere and leave no mark.
+pub(super) fn event_mark(painter: &egui::Painter, events: &BTreeMap<EventKind, u64>, at: egui::Pos2, theme: &Theme) {
+    let has = |kind: EventKind| events.get(&kind).is_some_and(|&count| count > 0);
+    if [EventKind::NanToZero, EventKind::Saturation, EventKind::Overflow].into_iter().any(has) {
+        painter.circle_filled(at, 2.0, theme.event);
+    } else if has(EventKind::MinusZero) {
+        painter.circle_stroke(at, 1.7, egui::Stroke::new(1.0, theme.event));
+    }
 }
 
 /// The phase of a block's windows, and their grid on the block's plane.

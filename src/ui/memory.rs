@@ -22,6 +22,14 @@ pub struct Memory {
     pub(super) note: String,
     /// The filter of the events list.
     pub(super) event_filter: String,
+    /// Whether the events tab lists kernels instead of places.
+    pub(super) event_kernels: bool,
+    /// The filtered list of events.
+    pub(super) events: super::panels::Listed,
+    /// Groups of a trace that are open, by stage and group; empty stands for the first interesting one.
+    pub(super) trace_open: std::collections::BTreeSet<(usize, usize)>,
+    /// The value whose groups those are.
+    pub(super) trace_of: String,
     /// Textures of pictures shown, by picture.
     pub(super) textures: BTreeMap<u64, (TextureHandle, u64)>,
     /// Textures that the shell owns, by picture.

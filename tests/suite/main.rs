@@ -13,6 +13,7 @@ mod devices;
 mod diagnosis;
 mod digests;
 mod doctor;
+mod events;
 mod fuzz;
 mod hardware;
 mod imports;

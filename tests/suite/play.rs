@@ -54,7 +54,7 @@ macro_rules! scripts {
     };
 }
 
-scripts!(attention, dialogs, divergence, export, keyboard, probe, report, session, sources, step, view);
+scripts!(attention, dialogs, divergence, events, export, keyboard, probe, report, session, sources, step, trace, view);
 
 #[test]
 fn a_broken_session_is_set_aside() {

@@ -31,6 +31,8 @@ pub(super) fn overflows(
 ) -> Result<Vec<(usize, usize)>, EngineError> {
     let places = match &step.op {
         Op::Convert(_) | Op::GemmHalf(_) => Vec::new(),
+        // In one chain an infinity sticks, and a NaN is the seed's.
+        Op::Gemm(op) if op.partition >= op.k => Vec::new(),
         Op::Gemm(op) => cancelled(part, &gemm_sums(op, sources, part)),
         Op::Pool(op) => cancelled(part, &pool_sums(op, sources, part)),
         Op::Merge(op) => cancelled(part, &merge_products(op, sources, part)),
@@ -52,14 +54,14 @@ fn cancelled(part: &Part<'_>, infinite: &dyn Fn(usize, usize) -> bool) -> Vec<(u
 fn gemm_sums<'a>(op: &'a Gemm, sources: Sources<'a>, part: &'a Part<'_>) -> impl Fn(usize, usize) -> bool + 'a {
     let input = sources.tensor(&op.input);
     let weights = std::sync::OnceLock::new();
+    let scale = op.seed.as_ref().map(|seed| sources.model.halves(seed.scale));
     move |row, n| {
         let weights: &crate::model::Matrix = weights.get_or_init(|| sources.model.matrix(op.weights));
         let token = part.rows[row];
         let a = &input.row(token)[n / op.n * op.k..][..op.k];
         let b = weights.column(n / weights.n, n % weights.n);
-        let seed = op.seed.as_ref().map_or(f16::ZERO, |seed| {
-            let residual = gemm::half_at(sources.tensor(&seed.residual), token, n);
-            fdpa::seed(residual, sources.model.halves(seed.scale)[n])
+        let seed = op.seed.as_ref().zip(scale.as_ref()).map_or(f16::ZERO, |(seed, scale)| {
+            fdpa::seed(gemm::half_at(sources.tensor(&seed.residual), token, n), scale[n])
         });
         let mut parts = a.chunks(op.partition).zip(b.chunks(op.partition)).enumerate();
         parts.any(|(i, (a, b))| fdpa::dot_fp8(a, b, if i == 0 { seed } else { f16::ZERO }).is_infinite())
@@ -120,8 +122,9 @@ fn largest(normalized: &Tensor, head: usize, which: usize) -> f32 {
 /// Whether a query's scores may leave the halves: a bound by its own sum of magnitudes.
 fn may_overflow(query: &[u8; HEAD], key: f32, prior: f32) -> bool {
     let sum: f32 = query.iter().map(|&code| e4m3::decode(code).abs()).sum();
-    // A prior that is infinite or NaN is told as well.
-    !(sum * key + prior < SUM)
+    // A prior that is infinite or NaN is looked into as well.
+    let bound = sum * key + prior;
+    bound.is_nan() || bound >= SUM
 }
 
 /// The queries of heads that may overflow, and do: rows of the part with the head's first channel.

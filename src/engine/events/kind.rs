@@ -99,6 +99,12 @@ impl Kinds {
         Self(self.0 | other.0)
     }
 
+    /// Those that are also in another.
+    #[must_use]
+    pub const fn only(self, other: Self) -> Self {
+        Self(self.0 & other.0)
+    }
+
     /// Without those of another.
     #[must_use]
     pub const fn without(self, other: Self) -> Self {

@@ -33,6 +33,7 @@ use super::reference::{Sources, check_inputs};
 use super::{Control, EngineError};
 use crate::geometry::Size;
 use crate::numerics::cosine::HEAD;
+use crate::numerics::f16;
 use crate::plan::{Op, Step};
 use crate::tensor::TensorName;
 use classify::Finish;
@@ -117,6 +118,11 @@ pub fn of_step(
         if control.is_cancelled() { Err(EngineError::Cancelled) } else { Ok(()) }
     })?;
     Ok(tally.finish())
+}
+
+/// What happened to one half that was published as a code.
+pub fn of_published(half: f16, code: u8) -> Kinds {
+    classify::published(half, code)
 }
 
 /// The tensor that a step's events are about, and how its halves become codes.

@@ -6,7 +6,7 @@ use crate::engine::trace::{self, Number, Stage};
 use crate::engine::{Engine as _, reference};
 use crate::geometry::Geometry;
 use crate::model::{Model, synthetic};
-use crate::numerics::{e4m3, f16};
+use crate::numerics::e4m3;
 use crate::plan::{Detail, Plan};
 use crate::tensor::{Bytes, Element, Shape, Tensor};
 use std::sync::Arc;

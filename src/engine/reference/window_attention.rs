@@ -4,7 +4,7 @@
 
 use super::rules::{self, Epilogue, Half, Operands};
 use super::{Kernel, Sources, with_raw};
-use crate::geometry::{WindowGrid, window};
+use crate::geometry::{Size, WindowGrid, window};
 use crate::model::Model;
 use crate::numerics::cosine::HEAD;
 use crate::numerics::rules::{Carry, Divide, Outside, PriorRule, ScoreRule, ValueOrder, WeightRule};
@@ -103,6 +103,20 @@ impl Window {
         let queries = (0..KEYS).into_par_iter().map(|n| attend(&query(n), &keys, &priors[n], rules)).collect();
         Self { place, keys, priors, queries, masked: rules.outside == Outside::Masked }
     }
+}
+
+/// The windows of an op under rules.
+pub(crate) fn grid_under(op: &WindowAttention, size: Size, rules: &Rules) -> WindowGrid {
+    rules::window_grid(op, size, rules)
+}
+
+/// The prior of an op under rules: from a head and a natural query to 64 halves in physical key order.
+pub(crate) fn prior_under(
+    model: &Model,
+    op: &WindowAttention,
+    rules: &Rules,
+) -> impl Fn(usize, usize) -> [f16; KEYS] + use<> {
+    rules::prior(model, op.prior, rules.prior)
 }
 
 /// A head's 32 channels of a token: offset 0 for q, 32 for k, 64 for v.

@@ -1,11 +1,14 @@
 //! One query's attention in one head: keys in both orders, scores, exponentials, every half add, weights.
+//!
+//! Computed under the step's own rules: what a changed subject shows here is what it computes.
 
-use super::{Number, Stage, Story, dot};
+use super::{Number, Stage, Story, dot, sums};
 use crate::engine::reference::{Sources, global_attention, window_attention};
 use crate::geometry::window;
 use crate::numerics::cosine::HEAD;
-use crate::numerics::softmax::{KEYS, Tree};
-use crate::numerics::{Rules, e4m3, f16, float16};
+use crate::numerics::rules::{Outside, Padding};
+use crate::numerics::softmax::KEYS;
+use crate::numerics::{Rules, e4m3, exponential, f16, float16};
 use crate::plan::ops::{GlobalAttention, WindowAttention};
 use serde::Serialize;
 
@@ -37,7 +40,7 @@ pub struct Key {
     pub weight: Number,
 }
 
-/// One half add of the softmax.
+/// One add of the softmax: of halves, unless a rule sums in singles.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Add {
     /// What the sum is called.
@@ -53,9 +56,15 @@ pub struct Add {
 }
 
 impl Add {
-    fn new(name: String, a: f16, b: f16, sum: f16) -> Self {
+    pub(super) fn new(name: String, a: f16, b: f16, sum: f16) -> Self {
         let rounded = a.to_f64() + b.to_f64() != sum.to_f64();
         Self { name, a: Number::half(a), b: Number::half(b), sum: Number::half(sum), rounded }
+    }
+
+    /// An add that some ports make in singles.
+    pub(super) fn single(name: String, a: f32, b: f32) -> Self {
+        let rounded = f64::from(a) + f64::from(b) != f64::from(a + b);
+        Self { name, a: Number::single(a), b: Number::single(b), sum: Number::single(a + b), rounded }
     }
 }
 
@@ -74,7 +83,7 @@ pub struct Attention {
     pub token: Option<usize>,
     /// Keys in the order of the sums.
     pub keys: Vec<Key>,
-    /// The softmax's half adds, in order.
+    /// The softmax's adds, in the order in which the step's rules make them.
     pub adds: Vec<Add>,
     /// The denominator.
     pub total: Number,
@@ -90,59 +99,106 @@ pub struct Attention {
     pub attended: Vec<Number>,
 }
 
+/// One query's way through a softmax, of whichever op.
+struct Query {
+    /// Window and natural index; the token in the ViT.
+    window: Option<(usize, usize)>,
+    query: usize,
+    token: Option<usize>,
+    /// Places of the keys: natural index and token.
+    places: Vec<(usize, Option<usize>)>,
+    prior: Vec<f16>,
+    scores: Vec<f16>,
+    exponentials: Vec<f16>,
+    weights: Vec<u8>,
+    /// Whether a key is left out of the sum.
+    masked: Vec<bool>,
+    adds: Vec<Add>,
+    total: f16,
+    raw: [f16; HEAD],
+    attended: [u8; HEAD],
+}
+
+impl Query {
+    fn record(self, block: usize, head: usize) -> Attention {
+        let key = |(p, &(natural, token)): (usize, &(usize, Option<usize>))| Key {
+            physical: p,
+            natural,
+            token,
+            prior: Number::half(self.prior.get(p).copied().unwrap_or(f16::ZERO)),
+            score: Number::half(self.scores[p]),
+            exponential: Number::half(self.exponentials[p]),
+            weight: Number::code(self.weights[p]),
+        };
+        let counted = |p: usize| if self.masked[p] { 0.0 } else { self.exponentials[p].to_f64() };
+        let outside = (0..self.places.len()).filter(|&p| self.places[p].1.is_none()).map(counted).sum::<f64>();
+        let all = (0..self.places.len()).map(counted).sum::<f64>();
+        Attention {
+            block,
+            head,
+            window: self.window,
+            query: self.query,
+            token: self.token,
+            keys: self.places.iter().enumerate().map(key).collect(),
+            adds: self.adds,
+            total: Number::half(self.total),
+            reciprocal: Number::half(float16::reciprocal(self.total)),
+            outside_share: outside / all,
+            weight_sum: self.weights.iter().map(|&w| f64::from(e4m3::decode(w))).sum(),
+            raw: self.raw.map(Number::half).to_vec(),
+            attended: self.attended.map(Number::code).to_vec(),
+        }
+    }
+}
+
+/// The record of a query in a window, and the values that it weighs.
 pub(super) fn window_record(
     op: &WindowAttention,
-    block: usize,
+    (block, rules): (usize, &Rules),
     sources: Sources<'_>,
     head: usize,
     place: Place,
-) -> Attention {
+) -> (Attention, Vec<[u8; HEAD]>) {
     let normalized = sources.tensor(&op.input);
-    let grid = op.grid(normalized.shape.size);
+    let grid = window_attention::grid_under(op, normalized.shape.size, rules);
     let (at, n) = match place {
         Place::Window(window, n) => (window, n),
         Place::Token(token) => grid.locate(token),
     };
-    let keys = window_attention::Keys::gather(normalized, &grid, at, head);
+    let keys = window_attention::Keys::gather_under(normalized, &grid, at, head, rules);
     let token = grid.token(at, n);
     let query = token.map_or([0; HEAD], |t| window_attention::channels(normalized, t, head, 0));
-    let prior = sources.model.prior(op.prior);
-    let prior = &prior[(head * KEYS + window::physical(n)) * KEYS..][..KEYS];
-    let found = window_attention::attend(&query, &keys, prior, &Rules::EXACT);
-    let key = |p: usize| Key {
-        physical: p,
-        natural: window::natural(p),
-        token: grid.token(at, window::natural(p)),
-        prior: Number::half(prior[p]),
-        score: Number::half(found.scores[p]),
-        exponential: Number::half(found.exponentials[p]),
-        weight: Number::code(found.weights[p]),
-    };
-    let total = found.tree.total;
-    Attention {
-        block,
-        head,
+    let prior = window_attention::prior_under(sources.model, op, rules)(head, n);
+    let found = window_attention::attend(&query, &keys, &prior, rules);
+    let masked: Vec<bool> = keys.inside.iter().map(|inside| rules.outside == Outside::Masked && !inside).collect();
+    let (adds, _) = sums::adds(&found.exponentials, &masked, rules, "");
+    let natural = |p: usize| (window::natural(p), grid.token(at, window::natural(p)));
+    let query = Query {
         window: Some(at),
         query: n,
         token,
-        keys: (0..KEYS).map(key).collect(),
-        adds: adds(&found.exponentials, &found.tree, ""),
-        total: Number::half(total),
-        reciprocal: Number::half(float16::reciprocal(total)),
-        outside_share: share(&found.exponentials, |p| !keys.inside[p]),
-        weight_sum: found.weights.iter().map(|&w| f64::from(e4m3::decode(w))).sum(),
-        raw: found.raw.map(Number::half).to_vec(),
-        attended: found.attended.map(Number::code).to_vec(),
-    }
+        places: (0..KEYS).map(natural).collect(),
+        prior: prior.to_vec(),
+        scores: found.scores.to_vec(),
+        exponentials: found.exponentials.to_vec(),
+        weights: found.weights.to_vec(),
+        masked,
+        adds,
+        total: found.tree.total,
+        raw: found.raw,
+        attended: found.attended,
+    };
+    (query.record(block, head), keys.values)
 }
 
+/// The same of a query of the ViT.
 pub(super) fn global_record(
     op: &GlobalAttention,
-    block: usize,
+    (block, rules): (usize, &Rules),
     sources: Sources<'_>,
     head: usize,
     place: Place,
-) -> Attention {
+) -> (Attention, Vec<[u8; HEAD]>) {
     let normalized = sources.tensor(&op.input);
     let keys = global_attention::Keys::gather(normalized, head);
     let token = match place {
@@ -153,77 +209,65 @@ pub(super) fn global_record(
         }
     };
     let query = window_attention::channels(normalized, token, head, 0);
-    let found = global_attention::attend(&query, &keys, &Rules::EXACT);
-    let mut all = Vec::new();
-    let mut total = f16::ZERO;
-    for (i, block) in found.exponentials.as_chunks::<KEYS>().0.iter().enumerate() {
-        let tree = crate::numerics::softmax::tree(block);
-        all.extend(adds(block, &tree, &format!("block {i} ")));
-        let sum = float16::add(total, tree.total);
-        all.push(Add::new(format!("total behind block {i}"), total, tree.total, sum));
+    let found = global_attention::attend(&query, &keys, rules);
+    let padded = keys.keys.len();
+    let masked: Vec<bool> = (0..padded).map(|p| rules.padding == Padding::Masked && p >= keys.tokens).collect();
+    let (mut all, mut total) = (Vec::new(), f16::ZERO);
+    let blocks = found.exponentials.as_chunks::<KEYS>().0.iter().zip(masked.as_chunks::<KEYS>().0).zip(&found.totals);
+    for (i, ((block, masked), &sum)) in blocks.enumerate() {
+        let (adds, of_block) = sums::adds(block, masked, rules, &format!("block {i} "));
+        all.extend(adds);
+        all.push(Add::new(format!("total behind block {i}"), total, of_block, sum));
         total = sum;
     }
-    if let (true, Some(&last)) = (keys.keys.len() > keys.tokens, found.totals.last()) {
-        let weight = crate::numerics::exponential::exp_weight_vit(f16::ZERO).to_f32();
-        let excess = f16::from_f32(weight * (keys.keys.len() - keys.tokens) as f32);
+    if let Some(&last) = found.totals.get(padded / KEYS) {
+        let weight = exponential::exp_weight_vit(f16::ZERO).to_f32();
+        let excess = f16::from_f32(weight * (padded - keys.tokens) as f32);
         all.push(Add::new("total without padding".to_owned(), total, -excess, last));
         total = last;
     }
-    let key = |p: usize| Key {
-        physical: p,
-        natural: p,
-        token: (p < keys.tokens).then_some(p),
-        prior: Number::half(f16::ZERO),
-        score: Number::half(found.scores[p]),
-        exponential: Number::half(found.exponentials[p]),
-        weight: Number::code(found.weights[p]),
-    };
-    Attention {
-        block,
-        head,
+    let query = Query {
         window: None,
         query: token,
         token: Some(token),
-        keys: (0..keys.keys.len()).map(key).collect(),
+        places: (0..padded).map(|p| (p, (p < keys.tokens).then_some(p))).collect(),
+        prior: Vec::new(),
+        scores: found.scores,
+        exponentials: found.exponentials,
+        weights: found.weights,
+        masked,
         adds: all,
-        total: Number::half(total),
-        reciprocal: Number::half(float16::reciprocal(total)),
-        outside_share: share(&found.exponentials, |p| p >= keys.tokens),
-        weight_sum: found.weights.iter().map(|&w| f64::from(e4m3::decode(w))).sum(),
-        raw: found.raw.map(Number::half).to_vec(),
-        attended: found.attended.map(Number::code).to_vec(),
-    }
+        total,
+        raw: found.raw,
+        attended: found.attended,
+    };
+    (query.record(block, head), keys.values)
 }
 
 pub(super) fn window(
     op: &WindowAttention,
-    block: usize,
+    step: (usize, &Rules),
     sources: Sources<'_>,
     (token, c): (usize, usize),
     story: &mut Story,
 ) -> Number {
-    let record = window_record(op, block, sources, c / HEAD, Place::Token(token));
-    let normalized = sources.tensor(&op.input);
-    let grid = op.grid(normalized.shape.size);
-    let at = grid.locate(token).0;
-    let values = window_attention::Keys::gather(normalized, &grid, at, c / HEAD).values;
+    let (record, values) = window_record(op, step, sources, c / HEAD, Place::Token(token));
+    story.stages.push(Stage::Attention(Box::new(record.clone())));
     let raw = weigh(&record, &values, c % HEAD, story);
-    story.stages.insert(0, Stage::Attention(Box::new(record)));
     story.publish("publish(sum)", raw, e4m3::publish(raw))
 }
 
 pub(super) fn global(
     op: &GlobalAttention,
-    block: usize,
+    step: (usize, &Rules),
     sources: Sources<'_>,
     (token, c): (usize, usize),
     story: &mut Story,
 ) -> Number {
-    let record = global_record(op, block, sources, c / HEAD, Place::Token(token));
-    let values = global_attention::Keys::gather(sources.tensor(&op.input), c / HEAD).values;
+    let (record, values) = global_record(op, step, sources, c / HEAD, Place::Token(token));
+    story.stages.push(Stage::Attention(Box::new(record.clone())));
     let raw = weigh(&record, &values, c % HEAD, story);
     let reciprocal = f16::from_bits(record.reciprocal.bits as u16);
-    story.stages.insert(0, Stage::Attention(Box::new(record)));
     let operands = [Number::half(raw), Number::half(reciprocal)];
     let x = story.half("x", "sum * f16(1 / total)", &operands, float16::mul(raw, reciprocal));
     story.publish("publish(x)", x, e4m3::publish(x))
@@ -234,38 +278,4 @@ fn weigh(record: &Attention, values: &[[u8; HEAD]], channel: usize, story: &mut 
     let weights: Vec<u8> = record.keys.iter().map(|key| key.weight.bits as u8).collect();
     let column: Vec<u8> = values.iter().map(|value| value[channel]).collect();
     dot::codes("weights * values".to_owned(), 0, &weights, &column, f16::ZERO, story)
-}
-
-/// The half adds of one tree of 64, in the order in which they are made.
-fn adds(e: &[f16], tree: &Tree, prefix: &str) -> Vec<Add> {
-    let mut all = Vec::new();
-    for g in 0..8 {
-        for j in 0..4 {
-            let (a, b) = (e[g + 16 * j], e[g + 16 * j + 8]);
-            all.push(Add::new(format!("{prefix}pair[{g}][{j}]"), a, b, tree.pairs[g][j]));
-        }
-    }
-    let mut chain = |name: String, terms: [f16; 4], last: f16| {
-        let mut sum = terms[0];
-        for &term in &terms[1..] {
-            let next = float16::add(sum, term);
-            all.push(Add::new(name.clone(), sum, term, next));
-            sum = next;
-        }
-        debug_assert_eq!(sum.to_bits(), last.to_bits(), "{name}: the tree's own sum");
-    };
-    for g in 0..8 {
-        chain(format!("{prefix}lane[{g}]"), tree.pairs[g], tree.lanes[g]);
-    }
-    let lanes = tree.lanes;
-    chain(format!("{prefix}even"), [lanes[0], lanes[2], lanes[4], lanes[6]], tree.even);
-    chain(format!("{prefix}odd"), [lanes[1], lanes[3], lanes[5], lanes[7]], tree.odd);
-    all.push(Add::new(format!("{prefix}sum"), tree.even, tree.odd, tree.total));
-    all
-}
-
-fn share(e: &[f16], outside: impl Fn(usize) -> bool) -> f64 {
-    let sum =
-        |wanted: &dyn Fn(usize) -> bool| -> f64 { (0..e.len()).filter(|&p| wanted(p)).map(|p| e[p].to_f64()).sum() };
-    sum(&outside) / sum(&|_| true)
 }

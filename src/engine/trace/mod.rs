@@ -2,7 +2,8 @@
 //!
 //! A [`Trace`] is computed from the tensors that a step read, with the functions of [`numerics`](crate::numerics);
 //! it says whether its result is the stored one. For a step whose rules are changed the trace shows what the network
-//! itself would have made of the same inputs, and does not reproduce the stored value.
+//! itself would have made of the same inputs, and need not reproduce the stored value; only an attention's record, down
+//! to the weights, follows the step's own rules.
 //!
 //! **Invariants**
 //! * Facts only: [`text`] turns them into lines, the window into drawings.
@@ -11,6 +12,7 @@
 mod attention;
 mod dot;
 mod kernels;
+mod sums;
 pub mod text;
 
 pub use attention::{Add, Attention, Key, Place};
@@ -153,7 +155,12 @@ pub fn trace(
     assert!(step.op.outputs().contains(&name), "{} writes {name}", step.name());
     let mut story = Story::default();
     if !step.rules.is_exact() {
-        story.note("this step ran under changed rules; what follows is the network's own arithmetic");
+        story.note(match step.op {
+            Op::WindowAttention(_) | Op::GlobalAttention(_) => {
+                "this step ran under changed rules: scores and softmax follow them, what follows is the network's own"
+            }
+            _ => "this step ran under changed rules; what follows is the network's own arithmetic",
+        });
     }
     let at = (token, channel);
     let result = match &step.op {
@@ -161,8 +168,8 @@ pub fn trace(
         Op::Gemm(op) => dot::gemm(op, sources, at, name, &mut story),
         Op::GemmHalf(op) => dot::gemm_half(op, sources, at, name, &mut story),
         Op::Normalize(op) => kernels::normalize(op, sources, at, &mut story),
-        Op::WindowAttention(op) => attention::window(op, step.block, sources, at, &mut story),
-        Op::GlobalAttention(op) => attention::global(op, step.block, sources, at, &mut story),
+        Op::WindowAttention(op) => attention::window(op, (step.block, &step.rules), sources, at, &mut story),
+        Op::GlobalAttention(op) => attention::global(op, (step.block, &step.rules), sources, at, &mut story),
         Op::Pool(op) => kernels::pool(op, sources, at, &mut story),
         Op::Merge(op) => kernels::merge(op, sources, at, name, &mut story),
     };
@@ -194,8 +201,8 @@ pub fn trace(
 pub fn attention(step: &Step, sources: Sources<'_>, head: usize, query: Place) -> Result<Attention, EngineError> {
     check_inputs("trace", step, sources)?;
     Ok(match &step.op {
-        Op::WindowAttention(op) => attention::window_record(op, step.block, sources, head, query),
-        Op::GlobalAttention(op) => attention::global_record(op, step.block, sources, head, query),
+        Op::WindowAttention(op) => attention::window_record(op, (step.block, &step.rules), sources, head, query).0,
+        Op::GlobalAttention(op) => attention::global_record(op, (step.block, &step.rules), sources, head, query).0,
         _ => panic!("{} is no attention", step.name()),
     })
 }

@@ -1,9 +1,10 @@
-//! The desk: two threads that make what panels ask for. Pictures have one of their own, so that a long count
-//! never holds up the canvas.
+//! The desk: three threads that make what panels ask for. Pictures have one of their own, so that a long count
+//! never holds up the canvas, and so have events, which are looked for in the background.
 
 use super::{Bell, lock, panic_text};
 use crate::geometry::WindowGrid;
 use crate::session::attention::{self, AttentionOrder};
+use crate::session::events::{EventsFound, EventsOrder};
 use crate::session::look;
 use crate::session::paint::{self, Painted};
 use crate::session::{Attention, Statistics, Thumbnails, Trace};
@@ -20,6 +21,7 @@ pub(crate) enum Job {
     Attention(Box<AttentionOrder>),
     Statistics([Option<Tensor>; 2], Option<WindowGrid>),
     Trace(Box<look::TraceOrder>),
+    Events(Box<EventsOrder>),
 }
 
 /// Something made.
@@ -30,6 +32,7 @@ pub(crate) enum Answer {
     Attention(Result<Arc<Attention>, String>),
     Statistics(Result<Arc<Statistics>, String>),
     Trace(Result<Arc<Trace>, String>),
+    Events(EventsFound),
 }
 
 /// Takes jobs and keeps answers until they are taken.
@@ -37,11 +40,12 @@ pub(crate) enum Answer {
 pub(crate) struct Desk {
     pictures: SyncSender<Job>,
     counts: SyncSender<Job>,
+    events: SyncSender<Job>,
     answers: Arc<Mutex<Vec<Answer>>>,
 }
 
 impl Desk {
-    /// Starts both threads; they end when the desk is dropped.
+    /// Starts the threads; they end when the desk is dropped.
     pub(crate) fn new(bell: &Arc<Bell>) -> std::io::Result<Self> {
         let answers = Arc::new(Mutex::new(Vec::new()));
         let open = |name: &str| {
@@ -50,7 +54,7 @@ impl Desk {
             let work = move || serve(&jobs, &answers, &bell);
             std::thread::Builder::new().name(name.to_owned()).spawn(work).map(|_detached| sender)
         };
-        Ok(Self { pictures: open("pictures")?, counts: open("counts")?, answers })
+        Ok(Self { pictures: open("pictures")?, counts: open("counts")?, events: open("events")?, answers })
     }
 
     /// Hands in a job; callers keep at most one of a kind in flight, so there is always room.
@@ -58,6 +62,7 @@ impl Desk {
         let queue = match job {
             Job::Canvas(_) | Job::Thumbnails(_) => &self.pictures,
             Job::Attention(_) | Job::Statistics(..) | Job::Trace(_) => &self.counts,
+            Job::Events(_) => &self.events,
         };
         drop(queue.try_send(job));
     }
@@ -83,6 +88,10 @@ fn answer(job: Job) -> Answer {
         Job::Attention(order) => {
             let none = || "this step has no attention".to_owned();
             Answer::Attention(guarded(|| attention::attention(&order).map(Arc::new).ok_or_else(none)))
+        }
+        Job::Events(order) => {
+            let found = guarded(|| order.look());
+            Answer::Events(order.answered(found))
         }
         Job::Trace(order) => Answer::Trace(guarded(|| look::trace(&order).map(Arc::new))),
         Job::Statistics(sides, grid) => {

@@ -1,6 +1,6 @@
 //! The kernels of the selected block: what each writes, how long it took, and both verdicts.
 
-use super::super::desk::{Desk, mark, words};
+use super::super::desk::{Desk, event_mark, mark, words};
 use super::super::format;
 use super::super::theme::{Theme, text};
 use super::super::widgets::{chip, section};
@@ -81,9 +81,7 @@ fn row(ui: &mut Ui, session: &Session, step: &Step) -> bool {
     if extent.size().x <= room.width() {
         painter.galley(room.left_center() - vec2(0.0, extent.size().y * 0.5), extent, theme.faint);
     }
-    if !state.events.is_empty() {
-        painter.circle_filled(rect.left_center() + vec2(105.0, 0.0), 2.2, theme.event);
-    }
+    event_mark(&painter, &state.events, rect.left_center() + vec2(105.0, 0.0), theme);
     let name = format!(
         "kernel {}, {} accumulated, {} isolated",
         step.kernel,

@@ -5,6 +5,7 @@ pub(super) mod bottom;
 pub(super) mod canvas;
 pub(super) mod causes;
 pub(super) mod dialogs;
+mod event_marks;
 pub(super) mod events;
 pub(super) mod kernels;
 pub(super) mod messages;
@@ -19,6 +20,9 @@ mod texture;
 mod toolbar;
 pub(super) mod tour;
 pub(super) mod trace;
+mod trace_groups;
 pub(super) mod transport;
 mod veil;
 mod what_if;
+
+pub(super) use events::Listed;

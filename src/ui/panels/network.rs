@@ -3,7 +3,7 @@
 //! A cell is a block: its number, two marks (accumulated over isolated), a dot for events, a bar for its time. The
 //! chosen cell is the only tab stop; with it focused, arrow keys walk over the map.
 
-use super::super::desk::{BlockSummary, Desk, blocks, phase, words};
+use super::super::desk::{BlockSummary, Desk, blocks, event_mark, phase, words};
 use super::super::format;
 use super::super::mark::Mark;
 use super::super::theme::{Theme, text};
@@ -182,9 +182,7 @@ fn block_cell(ui: &Ui, session: &Session, rect: Rect, block: usize, summary: &Bl
         summary.accumulated.paint(painter, pos2(x, rect.top() + rect.height() * 0.29), 2.7, theme);
         summary.isolated.paint(painter, pos2(x, rect.top() + rect.height() * 0.71), 2.7, theme);
     }
-    if !summary.events.is_empty() {
-        painter.circle_filled(rect.left_top() + vec2(3.5, 3.5), 1.8, theme.event);
-    }
+    event_mark(painter, &summary.events, rect.left_top() + vec2(3.5, 3.5), theme);
     if look.longest > 0.0 {
         let share = summary.time.as_secs_f32() / look.longest;
         let bar = Rect::from_min_size(rect.left_bottom() + vec2(3.0, -2.5), vec2((rect.width() - 6.0) * share, 1.5));

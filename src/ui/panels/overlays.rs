@@ -5,10 +5,10 @@ use super::super::memory::Glide;
 use super::super::theme::Theme;
 use super::super::widgets::hatch;
 use super::canvas::Projection;
-use super::veil;
+use super::{event_marks, veil};
 use crate::geometry::WindowGrid;
-use crate::session::{EventKind, Marks, Overlay};
-use egui::{Color32, CornerRadius, Painter, Pos2, Rect, Shape, Stroke, StrokeKind, Ui, Vec2, pos2, vec2};
+use crate::session::Overlay;
+use egui::{Color32, CornerRadius, Painter, Rect, Shape, Stroke, StrokeKind, Ui, pos2, vec2};
 
 /// How long the grid glides from one phase to the next, in seconds.
 const GLIDE: f64 = 0.7;
@@ -39,8 +39,8 @@ pub(super) fn draw(ui: &Ui, painter: &Painter, desk: &mut Desk<'_>, projection: 
             painter.rect_stroke(rect, CornerRadius::same(2), Stroke::new(2.0, theme.accent), StrokeKind::Outside);
         }
     }
+    event_marks::draw(painter, session, projection, pane, &shown, theme);
     if let Some(marks) = session.canvas().marks.shown() {
-        events(painter, projection, pane, marks, &shown, theme);
         if shown(Overlay::Mismatches) {
             veil::mismatches(painter, desk.memory, projection, pane, marks, theme);
         }
@@ -162,55 +162,6 @@ fn outside(
     for side in sides.map(|side| side.intersect(pane)).into_iter().filter(Rect::is_positive) {
         painter.rect_filled(side, CornerRadius::ZERO, theme.event.gamma_multiply(0.07));
         hatch(painter, side, theme.event.gamma_multiply(0.45));
-    }
-}
-
-fn events(
-    painter: &Painter,
-    projection: &Projection,
-    pane: Rect,
-    marks: &Marks,
-    shown: &dyn Fn(Overlay) -> bool,
-    theme: &Theme,
-) {
-    let radius = (projection.zoom * 0.22).clamp(2.0, 6.0);
-    for event in &marks.events {
-        let layer = match event.kind {
-            EventKind::NanToZero => Overlay::Nan,
-            EventKind::MinusZero => Overlay::MinusZero,
-            EventKind::Saturation | EventKind::Overflow => Overlay::Saturation,
-            EventKind::Subnormal | EventKind::Tie => continue,
-        };
-        let at = projection.rect(event.token.x as f32, event.token.y as f32, 1.0, 1.0).center();
-        if !shown(layer) || !pane.contains(at) {
-            continue;
-        }
-        // From near, a sign in the corner leaves the number readable.
-        let corner = projection.zoom >= 24.0;
-        let at = if corner { at - Vec2::splat(projection.zoom * 0.5 - 7.0) } else { at };
-        sign(painter, event.kind, at, if corner { 4.0 } else { radius }, theme);
-    }
-}
-
-/// An event's sign: a cross for NaN, a bar for -0, an upward chevron for saturation.
-pub(super) fn sign(painter: &Painter, kind: EventKind, at: Pos2, radius: f32, theme: &Theme) {
-    let stroke = Stroke::new((radius * 0.45).clamp(1.2, 2.0), theme.event);
-    let line = |a: (f32, f32), b: (f32, f32)| {
-        painter.line_segment([at + radius * vec2(a.0, a.1), at + radius * vec2(b.0, b.1)], stroke);
-    };
-    match kind {
-        EventKind::NanToZero => {
-            line((-0.8, -0.8), (0.8, 0.8));
-            line((0.8, -0.8), (-0.8, 0.8));
-        }
-        EventKind::MinusZero => line((-0.9, 0.0), (0.9, 0.0)),
-        EventKind::Saturation | EventKind::Overflow => {
-            line((-0.8, 0.5), (0.0, -0.6));
-            line((0.0, -0.6), (0.8, 0.5));
-        }
-        EventKind::Subnormal | EventKind::Tie => {
-            painter.circle_stroke(at, radius * 0.6, stroke);
-        }
     }
 }
 

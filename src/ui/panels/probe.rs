@@ -6,7 +6,7 @@ use super::super::icons::Icon;
 use super::super::theme::{Theme, text};
 use super::super::widgets::{Bar, Bars, Bits, Field, IconButton, TextButton, empty, fact, section};
 use crate::geometry::{Plane, window};
-use crate::session::{Command, CopyWhat, Numbers, Pin, Select, Session, Side, Token};
+use crate::session::{Command, CopyWhat, EventKind, Numbers, Pin, Select, Session, Side, Token};
 use crate::tensor::{Element, Tensor};
 use egui::{Frame, Margin, RichText, Stroke, Ui, vec2};
 
@@ -54,7 +54,20 @@ fn place(ui: &mut Ui, desk: &mut Desk<'_>, token: Token, hovering: bool) {
         fact(ui, "input pixel", format!("({x}, {y}){inside}"));
     }
     values(ui, session, index);
+    events(ui, session, index);
     channels(ui, desk, index);
+}
+
+/// What happened to this token inside the kernel, if its events are known and there are any.
+fn events(ui: &mut Ui, session: &Session, token: usize) {
+    let step = session.selection().step;
+    let Some(events) = session.events().shown().filter(|events| events.step == step) else { return };
+    let kinds = events.tokens.get(token).copied().unwrap_or_default();
+    // Ties and subnormals are everywhere.
+    for kind in kinds.iter().filter(|kind| !matches!(kind, EventKind::Tie | EventKind::Subnormal)) {
+        let words = format!("{} in this token", kind.title());
+        ui.label(RichText::new(words).font(text::small()).color(Theme::of(ui).event));
+    }
 }
 
 /// A number as text: the value, its code or its bits.

@@ -1,5 +1,6 @@
 //! The window's own controls and drawings. None knows a session: each takes plain values and says what was done.
 
+mod alignment;
 mod bars;
 mod bits;
 mod button;
@@ -11,6 +12,7 @@ mod label;
 mod segmented;
 mod tree;
 
+pub use alignment::{Rounded, alignment, is_cut, rounded, rounding_words};
 pub use bars::{Bar, Bars};
 pub use bits::{Bits, Field};
 pub(super) use button::tooltip;

@@ -1,13 +1,16 @@
 //! Sessions made by hand: a run that stopped in the middle with a divergence, with values that never change.
 
-use blockscope::geometry::Size;
+use blockscope::engine::events::{Kinds, Place};
+use blockscope::engine::{Control, reference, trace};
+use blockscope::geometry::{Geometry, Size};
 use blockscope::numerics::{e4m3, f16, softmax};
+use blockscope::plan::{Detail, Plan};
 use blockscope::session::{
-    Attention, AttentionSide, Choice, ColourMap, Command, EventKind, EventPlace, Histogram, JobView, Judgement, Legend,
+    Attention, AttentionSide, Choice, ColourMap, Command, EventKind, Events, Histogram, JobView, Judgement, Legend,
     Loading, Marks, Picture, Requested, Selection, Session, Side, SideState, Sources, Statistics, Thumbnails, Token,
     Trace, Verdict, Waker,
 };
-use blockscope::tensor::{Bytes, Element, Tensor, TensorName};
+use blockscope::tensor::{Bytes, Element, Shape, Tensor, TensorName};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -108,23 +111,13 @@ pub(super) fn diverged() -> Session {
                 .count() as u16
         })
         .collect();
-    let events: Vec<EventPlace> = (0..24)
-        .map(|i| EventPlace {
-            step: first,
-            kind: [EventKind::NanToZero, EventKind::NanToZero, EventKind::MinusZero, EventKind::Saturation][i % 4],
-            token: Token { x: noise(i, 1) as usize % shape.size.width, y: noise(i, 2) as usize % shape.size.height },
-            channel: i * 5 % 128,
-            head: Some(i % 4),
-        })
-        .collect();
     stage.canvas.marks = Requested::Ready(Arc::new(Marks {
         size: Some(shape.size),
         differing: differing.clone(),
         veil: None,
         explained: None,
-        events: events.clone(),
     }));
-    *stage.events = events;
+    *stage.events = Requested::Ready(Arc::new(events(step, &tensor, shape)));
     *stage.thumbnails = Requested::Ready(Arc::new(thumbnails(&tensor, shape.channels, &ramp)));
     *stage.attention = Requested::Ready(Arc::new(attention()));
     *stage.statistics = Requested::Ready(Arc::new(statistics(&values, shape.channels, shape.element)));
@@ -240,13 +233,54 @@ fn statistics(values: &[Vec<u8>; 2], channels: usize, element: Element) -> Stati
     }
 }
 
+/// Some events of the selected kernel, of every kind that the canvas marks.
+fn events(step: usize, tensor: &TensorName, shape: Shape) -> Events {
+    let kinds = [EventKind::NanToZero, EventKind::NanToZero, EventKind::MinusZero, EventKind::Saturation];
+    let mut places: Vec<Place> = (0..24)
+        .map(|i| Place {
+            token: noise(i, 1) as usize % shape.tokens(),
+            channel: i * 5 % shape.channels,
+            kind: kinds[i % 4],
+            head: Some(i % 4),
+            half: [0x7e00, 0x7e00, 0x8000, 0x6f00][i % 4],
+            code: Some([0x00, 0x00, 0x80, 0x7e][i % 4]),
+        })
+        .collect();
+    places.sort_unstable();
+    let mut tokens = vec![Kinds::default(); shape.tokens()];
+    places.iter().for_each(|place| tokens[place.token] = tokens[place.token].with(place.kind, true));
+    let counts = [(EventKind::NanToZero, 1_344), (EventKind::MinusZero, 7), (EventKind::Saturation, 6)].into();
+    let elements = shape.elements() as u64;
+    Events { step, tensor: tensor.clone(), size: shape.size, elements, counts, places, tokens, unlike: 0 }
+}
+
+/// One value of block 9 on inputs that differ in one channel of one side.
 fn trace() -> Trace {
-    let story = |sum: &str, code: &str| {
-        format!(
-            "block-9 token 804 channel 3\nseed  half(ffn_quantized 0.875 * scale 0.5) = 0.4375  0x3700\ngroup 0  E = 1  13 bits behind the point\n  acc    0.4375   3584 units\n  a0*b0  0.0625    512 units\n  a1*b1 -0.0118    -96 units, 0.7 cut\n  sum    {sum}\nhalf {sum}\npublish {code}"
-        )
+    let plan = Plan::new(Geometry::new(Size::new(64, 64)).unwrap(), Detail::Raw);
+    let model = blockscope::model::synthetic::model(1);
+    let step = &plan.steps[plan.find_step("block-9/ffn_quantized").unwrap()];
+    let (token, channel) = (804, 3);
+    let tell = |shift: usize| {
+        let mut tensors: std::collections::BTreeMap<TensorName, Tensor> = std::collections::BTreeMap::new();
+        for name in step.op.inputs() {
+            let shape = plan.shape(name);
+            let code = |i: usize| match (noise(i, 3) >> 7) as u8 & 0xbf {
+                0x3f | 0xbf => 0x38,
+                code => code,
+            };
+            let mut codes: Vec<u8> = (0..shape.bytes()).map(code).collect();
+            let at = token * shape.channels + 37;
+            codes[at] = codes[at].wrapping_add(shift as u8);
+            tensors.insert(name.clone(), Tensor::new(name.clone(), shape, Bytes::copy(&codes)).unwrap());
+        }
+        let sources = reference::Sources { plan: &plan, model: &model, tensors: &tensors };
+        let (name, row) = reference::run_rows(step, sources, &[token], &Control::new()).unwrap().swap_remove(0);
+        let shape = plan.shape(&name);
+        let bytes = Bytes::build(shape.bytes(), |out| out[token * shape.channels..][..row.len()].copy_from_slice(&row));
+        let output = Tensor::new(name, shape, bytes).unwrap();
+        Arc::new(trace::trace(step, sources, &output, (token, channel)).unwrap())
     };
-    Trace { subject: Some(story("0.488", "0x2f").into()), reference: Some(story("0.494", "0x30").into()) }
+    Trace { subject: Some(tell(8)), reference: Some(tell(0)) }
 }
 
 fn choices() -> Vec<Choice> {
