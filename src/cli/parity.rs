@@ -2,7 +2,7 @@
 
 use super::memory::Memory;
 use super::progress::Progress;
-use super::sources::{self, Sources};
+use super::sources::{self, Loaded, Sources};
 use super::{Exit, Failure, output, watch};
 use crate::compare::parity::{self, Mode, Question, Row, Side};
 use crate::diagnosis::what_if::Network;
@@ -84,15 +84,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     sides.keep_within(&keeper)?;
     let quiet = arguments.json.as_deref() == Some("-");
     if !quiet {
-        let loaded = &sides.loaded;
-        output::line(format_args!(
-            "subject {named}, reference {}, mode {}, model {}, input {}, size {} px",
-            arguments.reference,
-            mode.word(),
-            loaded.model.source,
-            loaded.input.source,
-            plan.geometry.valid
-        ));
+        announce(arguments, &named, mode, &sides.loaded);
     }
     if let Some(folder) = watched {
         let (map, idle) = (arguments.map.as_deref(), Duration::from_secs(arguments.idle));
@@ -157,6 +149,18 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
         (_, 0) => Exit::Exact,
         _ => Exit::Differs,
     })
+}
+
+/// What is compared, in one line.
+fn announce(arguments: &Arguments, named: &str, mode: Mode, loaded: &Loaded) {
+    output::line(format_args!(
+        "subject {named}, reference {}, mode {}, model {}, input {}, size {} px",
+        arguments.reference,
+        mode.word(),
+        loaded.model.source,
+        loaded.input.source,
+        loaded.plan.geometry.valid
+    ));
 }
 
 /// What the differences come to in the end, and what rounding alone would.

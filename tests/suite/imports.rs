@@ -424,7 +424,7 @@ fn a_watched_folder_is_read_as_it_grows() {
         for arrival in watch.poll(&expected) {
             match arrival {
                 Arrival::Tensor { tensor, again, .. } => {
-                    assert!(came.insert(tensor.name.clone(), tensor).is_none() || again)
+                    assert!(came.insert(tensor.name.clone(), tensor).is_none() || again);
                 }
                 Arrival::Refused { key, reason } => refused.push((key, reason)),
             }
@@ -440,7 +440,7 @@ fn a_watched_folder_is_read_as_it_grows() {
     std::thread::sleep(Duration::from_millis(20));
     fs::write(&last.0, &last.1).expect("written again");
     let mut again = Vec::new();
-    while start.elapsed() < Duration::from_secs(60) && again.is_empty() {
+    while start.elapsed() < Duration::from_mins(1) && again.is_empty() {
         again = watch.poll(&expected);
         std::thread::sleep(Duration::from_millis(20));
     }

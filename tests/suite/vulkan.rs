@@ -389,7 +389,7 @@ fn a_lost_device_and_full_memory_end_the_job_in_words_and_not_the_program() {
     device.fail_next(Fault::OutOfMemory);
     let other = Size::new(96, 64);
     let larger =
-        Tensor::new("block-5/y".into(), Shape::new(Element::E4m3, other, 64), Bytes::copy(&[0_u8; 96 * 64 * 64]));
+        Tensor::new("block-5/y".into(), Shape::new(Element::E4m3, other, 64), Bytes::copy(&vec![0_u8; 96 * 64 * 64]));
     let error = engine.write(larger.unwrap()).unwrap_err().to_string();
     assert!(error.contains("block-5/y") && error.contains("smaller size"), "{error}");
     // The same engine goes on, and so does a new one after another size was asked for.

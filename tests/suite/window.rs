@@ -18,7 +18,7 @@ use x11rb::rust_connection::RustConnection;
 /// Windows hide each other on a display without a manager: one at a time.
 static DISPLAY: Mutex<()> = Mutex::new(());
 /// How long a window may take to open and to draw its first picture; a busy machine with software Vulkan is slow.
-const PATIENCE: Duration = Duration::from_secs(120);
+const PATIENCE: Duration = Duration::from_mins(2);
 
 struct Running {
     child: Child,

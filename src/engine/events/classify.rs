@@ -79,7 +79,7 @@ mod tests {
         for bits in 0..=u16::MAX {
             let half = f16::from_bits(bits);
             let x = half.to_f64().abs();
-            let middle = values.windows(2).any(|pair| (pair[0] + pair[1]) / 2.0 == x);
+            let middle = values.windows(2).any(|pair| f64::midpoint(pair[0], pair[1]) == x);
             assert_eq!(is_tie(half), middle, "half {bits:#06x}");
         }
     }

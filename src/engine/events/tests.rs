@@ -251,7 +251,7 @@ fn bands_of_lines_give_what_the_whole_gives() {
     let events = of_step(step, bench.sources(&tensors), None, &Control::new()).unwrap();
     assert_eq!((events.elements, events.unlike), (shape.elements() as u64, 0), "all, and all as stored");
     let codes = tensors[&events.tensor].codes();
-    assert_eq!(events.count(Kind::MinusZero), codes.iter().filter(|c| **c == 0x80).count() as u64, "-0");
+    assert_eq!(events.count(Kind::MinusZero), codes.iter().map(|c| u64::from(*c == 0x80)).sum::<u64>(), "-0");
     let subnormal = codes.iter().filter(|c| matches!(*c & 0x7f, 1..=7)).count() as u64;
     assert_eq!(events.count(Kind::Subnormal), subnormal, "subnormals");
 }

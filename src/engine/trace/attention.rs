@@ -103,7 +103,7 @@ pub struct Attention {
 struct Query {
     /// Window and natural index; the token in the ViT.
     window: Option<(usize, usize)>,
-    query: usize,
+    index: usize,
     token: Option<usize>,
     /// Places of the keys: natural index and token.
     places: Vec<(usize, Option<usize>)>,
@@ -137,7 +137,7 @@ impl Query {
             block,
             head,
             window: self.window,
-            query: self.query,
+            query: self.index,
             token: self.token,
             keys: self.places.iter().enumerate().map(key).collect(),
             adds: self.adds,
@@ -175,7 +175,7 @@ pub(super) fn window_record(
     let natural = |p: usize| (window::natural(p), grid.token(at, window::natural(p)));
     let query = Query {
         window: Some(at),
-        query: n,
+        index: n,
         token,
         places: (0..KEYS).map(natural).collect(),
         prior: prior.to_vec(),
@@ -228,7 +228,7 @@ pub(super) fn global_record(
     }
     let query = Query {
         window: None,
-        query: token,
+        index: token,
         token: Some(token),
         places: (0..padded).map(|p| (p, (p < keys.tokens).then_some(p))).collect(),
         prior: Vec::new(),

@@ -80,7 +80,7 @@ impl Store {
 
     /// A constant that is there.
     pub(crate) fn held_constant(&self, key: &str) -> Option<Slice> {
-        self.constants.get(key).map(|buffer| buffer.whole())
+        self.constants.get(key).map(Buffer::whole)
     }
 
     /// Room for a constant that a kernel will fill: see [`Self::made`].

@@ -149,8 +149,8 @@ fn places(page: &mut Page, report: &Report) {
         if sentences.is_empty() {
             return String::new();
         }
-        let items: String = sentences.iter().map(|sentence| format!("<li>{}</li>", escape(sentence))).collect();
-        format!("<div><h3>{title}</h3><ul>{items}</ul></div>")
+        let items = sentences.iter().map(|sentence| escape(sentence)).collect::<Vec<_>>().join("</li><li>");
+        format!("<div><h3>{title}</h3><ul><li>{items}</li></ul></div>")
     };
     let (here, there) = (list("Here", &report.pattern), list("Not here", &report.elsewhere));
     page.section(

@@ -4,9 +4,9 @@ use super::super::{Cause, Outcome, Probe, Report, Row, percent};
 use super::{Page, escape, verdict};
 
 fn table(heads: &[&str], rows: impl Iterator<Item = String>) -> String {
-    let heads: String = heads.iter().map(|head| format!("<th>{head}</th>")).collect();
+    let heads = heads.join("</th><th>");
     format!(
-        "<div class=\"scroll\"><table><thead><tr>{heads}</tr></thead><tbody>\n{}\n</tbody></table></div>",
+        "<div class=\"scroll\"><table><thead><tr><th>{heads}</th></tr></thead><tbody>\n{}\n</tbody></table></div>",
         rows.collect::<Vec<_>>().join("\n")
     )
 }

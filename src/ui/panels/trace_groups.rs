@@ -40,7 +40,8 @@ pub(super) fn show(
         let differs = against.is_some_and(|other| other != group);
         let open = desk.memory.trace_open.contains(&(index, g));
         let first = story.parts == Some((index, Some(g)));
-        if group_line(ui, g, group, against.filter(|_| differs), open, first) {
+        let line = Line { g, group, other: against.filter(|_| differs), open, first };
+        if group_line(ui, &line) {
             if open {
                 desk.memory.trace_open.remove(&(index, g))
             } else {
@@ -61,8 +62,20 @@ pub(super) fn show(
     }
 }
 
+/// A group as its line shows it.
+struct Line<'a> {
+    g: usize,
+    group: &'a Group,
+    /// The other side's group where it differs.
+    other: Option<&'a Group>,
+    open: bool,
+    /// Whether the sides part here first.
+    first: bool,
+}
+
 /// A group in one line; returns whether it was clicked.
-fn group_line(ui: &mut Ui, g: usize, group: &Group, other: Option<&Group>, open: bool, first: bool) -> bool {
+fn group_line(ui: &mut Ui, line: &Line<'_>) -> bool {
+    let &Line { g, group, other, open, first } = line;
     let theme = Theme::of(ui);
     let (rect, response) = ui.allocate_exact_size(vec2(ui.available_width(), 19.0), Sense::click());
     let fill = match () {

@@ -34,18 +34,18 @@ fn element(shape: &Shape, row: usize, channel: usize, draw: &mut Draw) -> Vec<u8
     let sign = bits >> 24 & 0x80;
     match (shape.element, row % 6) {
         (Element::E4m3, 0) => vec![(sign | bits & 7) as u8],
-        (Element::E4m3, 1) => vec![(sign | 0x70 + bits % 15) as u8],
+        (Element::E4m3, 1) => vec![(sign | (0x70 + bits % 15)) as u8],
         (Element::E4m3, 2) => vec![(0x70 + bits % 15) as u8],
-        (Element::E4m3, _) => vec![(sign | bits % 0x7f) as u8],
+        (Element::E4m3, _) => vec![(sign | (bits % 0x7f)) as u8],
         (Element::F16, 0) => ((sign << 8 | bits & 0x3ff) as u16).to_le_bytes().to_vec(),
-        (Element::F16, 1) => ((sign << 8 | 0x7800 + bits % 0x400) as u16).to_le_bytes().to_vec(),
+        (Element::F16, 1) => (((sign << 8) | (0x7800 + bits % 0x400)) as u16).to_le_bytes().to_vec(),
         // A square that is a tie between halves, beside one that tips it over and that singles cannot hold.
         (Element::F16, 2) => match channel % 32 {
             0 => f16::from_f32(4.0 * (47 + 2 * (bits % 9)) as f32).to_le_bytes().to_vec(),
             16 => f16::from_f32(0.031_25).to_le_bytes().to_vec(),
-            _ => ((sign << 8 | 0x3400 + bits % 0x400) as u16).to_le_bytes().to_vec(),
+            _ => (((sign << 8) | (0x3400 + bits % 0x400)) as u16).to_le_bytes().to_vec(),
         },
-        (Element::F16, _) => ((sign << 8 | 0x2000 + bits % 0x2800) as u16).to_le_bytes().to_vec(),
+        (Element::F16, _) => (((sign << 8) | (0x2000 + bits % 0x2800)) as u16).to_le_bytes().to_vec(),
         (Element::F32, _) => (bits as f32 / (1 << 28) as f32 - 3.7).to_le_bytes().to_vec(),
     }
 }

@@ -31,7 +31,7 @@ fn each_divergent_boundary_is_explained_from_the_recordings_own_previous_one() {
         causes(&answer),
         [("block-2", vec!["mask-outside"]), ("block-4", vec!["squares-in-order"])],
         "{:#?}",
-        answer.findings.iter().map(|f| f.sentence()).collect::<Vec<_>>()
+        answer.findings.iter().map(blockscope::diagnosis::Finding::sentence).collect::<Vec<_>>()
     );
     let inherited = doubt(&answer, "inherited");
     assert_eq!((inherited.evidence, inherited.holds), (Some("inherited"), Some(true)), "{inherited:?}");

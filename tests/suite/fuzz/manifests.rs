@@ -33,7 +33,7 @@ fn model_manifest() -> Value {
 
 /// A valid manifest of a capture: boundaries, transitions, a kernel's tensor, head and output; in the old form
 /// without what newer ones add.
-fn capture_manifest(proxy: bool, old: bool) -> Value {
+fn capture_manifest([proxy, old]: [bool; 2]) -> Value {
     let plan = Plan::new(Geometry::new(Size::new(64, 64)).expect("a size that runs"), Detail::Raw);
     let entry = |name: &str, key: &str, id: Value| {
         let shape = plan.shape(&name.into());
@@ -133,7 +133,7 @@ fn any_bytes_of_a_record_are_weights() {
 
 #[test]
 fn a_capture_manifest_is_refused_or_claims_what_can_be() {
-    let valid = [(false, false), (true, false), (false, true), (true, true)].map(|(p, o)| capture_manifest(p, o));
+    let valid = [[false, false], [true, false], [false, true], [true, true]].map(capture_manifest);
     for manifest in &valid {
         let claims = capture::claims(manifest.to_string().as_bytes());
         assert!(claims.as_ref().is_ok_and(|c| c.len() >= 6), "valid before it is damaged: {claims:?}");
