@@ -54,9 +54,7 @@ fn demonstrate() -> Result<Exit, Failure> {
         &control,
         &mut |engine, step, _| {
             progress.at(step.block);
-            let names = step.op.inputs().into_iter().chain(step.op.outputs());
-            let tensors = names.map(|name| Ok((name.clone(), engine.read(name)?)));
-            let tensors: BTreeMap<TensorName, Tensor> = tensors.collect::<Result<_, crate::engine::EngineError>>()?;
+            let tensors = runner::read_around(engine, step)?;
             for name in step.op.outputs() {
                 if let Some(expected) = published.get(name.as_str()) {
                     let found = tensors[name].digest();

@@ -2,10 +2,9 @@
 
 use super::{Failure, output};
 use crate::engine::events::{self, Events, Kind, Place};
-use crate::engine::{Control, Engine, EngineError, reference};
+use crate::engine::{Control, Engine, EngineError, reference, runner};
 use crate::model::Model;
 use crate::plan::{Plan, Step};
-use crate::tensor::{Tensor, TensorName};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 
@@ -30,9 +29,7 @@ impl<'a> Recorder<'a> {
         step: &Step,
         (plan, model): (&Plan, &Model),
     ) -> Result<(), EngineError> {
-        let read = |name: &TensorName| Ok::<_, EngineError>((name.clone(), engine.read(name)?));
-        let names = step.op.inputs().into_iter().chain(step.op.outputs());
-        let tensors: BTreeMap<TensorName, Tensor> = names.map(read).collect::<Result<_, _>>()?;
+        let tensors = runner::read_around(engine, step)?;
         let sources = reference::Sources { plan, model, tensors: &tensors };
         let found = events::of_step(step, sources, None, &Control::new())?;
         found.counts.iter().for_each(|(kind, count)| *self.totals.entry(*kind).or_default() += count);

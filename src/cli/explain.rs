@@ -63,9 +63,7 @@ pub(super) fn around(
     let mut found = BTreeMap::new();
     let mut watch = |engine: &mut dyn Engine, done: &Step, _| {
         if done.index == step {
-            for name in done.op.inputs().into_iter().chain(done.op.outputs()) {
-                found.insert(name.clone(), engine.read(name)?);
-            }
+            found = runner::read_around(engine, done)?;
         }
         Ok(())
     };

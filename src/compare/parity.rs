@@ -417,7 +417,7 @@ fn from_recorded(
         engine.run(&plan.steps[step], question.control)?;
     }
     let result = engine.read(name)?;
-    let touched = steps.iter().flat_map(|&s| plan.steps[s].op.inputs().into_iter().chain(plan.steps[s].op.outputs()));
+    let touched = steps.iter().flat_map(|&s| plan.steps[s].op.tensors());
     touched.for_each(|name| engine.release(name));
     Ok(Ok(result))
 }

@@ -138,7 +138,7 @@ pub fn what_if(
             told(effects.boundaries.last().expect("one was just added"));
         }
         let dead = |name: &&TensorName| last_reads.get(*name).is_none_or(|&last| last <= step.index);
-        own.op.inputs().into_iter().chain(own.op.outputs()).filter(dead).for_each(|name| subject.release(name));
+        own.op.tensors().filter(dead).for_each(|name| subject.release(name));
         Ok(())
     };
     let (sides, keep) = ((plan, network.model), runner::Keep::Nothing);

@@ -189,7 +189,7 @@ pub fn run(
 
 /// Forgets the intermediates whose last reader was this step, and those that nobody reads.
 fn release(engine: &mut dyn Engine, plan: &Plan, step: &Step, last_reads: &BTreeMap<crate::tensor::TensorName, usize>) {
-    for name in step.op.inputs().into_iter().chain(step.op.outputs()) {
+    for name in step.op.tensors() {
         let read_later = last_reads.get(name).is_some_and(|&last| last > step.index);
         if plan.tensor(name).role == Role::Intermediate && !read_later {
             engine.release(name);

@@ -56,7 +56,7 @@ fn block_bytes(plan: &Plan, range: &Range<usize>) -> u64 {
     let steps = &plan.steps[range.clone()];
     let block = |block: usize| {
         let mine = steps.iter().filter(|step| step.block == block);
-        let names = mine.flat_map(|step| step.op.inputs().into_iter().chain(step.op.outputs()));
+        let names = mine.flat_map(|step| step.op.tensors());
         let names: std::collections::BTreeSet<_> = names.collect();
         names.into_iter().map(|name| plan.shape(name).bytes() as u64).sum()
     };

@@ -40,6 +40,14 @@ impl Keep {
     }
 }
 
+/// Everything that a step read and wrote, from the engine that has just run it.
+///
+/// # Errors
+/// Those of the engine.
+pub fn read_around(engine: &mut dyn Engine, step: &Step) -> Result<BTreeMap<TensorName, Tensor>, EngineError> {
+    step.op.tensors().map(|name| Ok((name.clone(), engine.read(name)?))).collect()
+}
+
 /// What a run left behind.
 #[derive(Clone, Debug, Default)]
 pub struct Outcome {

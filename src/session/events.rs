@@ -187,7 +187,7 @@ impl Session {
     fn start_events(&mut self, step: usize) {
         let plan = self.crew.as_ref().and_then(|crew| Some(Arc::clone(&crew.sides[0].as_ref()?.plan)));
         let (Some(plan), Some((_, model))) = (plan, self.model.clone()) else { return };
-        let names = plan.steps[step].op.inputs().into_iter().chain(plan.steps[step].op.outputs());
+        let names = plan.steps[step].op.tensors();
         let own = &self.tensors[Side::Subject as usize];
         let tensors: BTreeMap<_, _> = names.filter_map(|name| Some((name.clone(), own.get(name)?.clone()))).collect();
         if !plan.steps[step].op.inputs().iter().all(|name| tensors.contains_key(*name)) {

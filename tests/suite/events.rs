@@ -6,7 +6,7 @@ use blockscope::engine::runner::{self, Keep};
 use blockscope::engine::{Control, reference};
 use blockscope::geometry::{Geometry, Size};
 use blockscope::plan::{Detail, Op, Plan};
-use blockscope::tensor::{Element, Tensor, TensorName};
+use blockscope::tensor::{Element, Tensor};
 use blockscope::{frame, model};
 use std::collections::BTreeMap;
 use std::process::Command;
@@ -36,9 +36,7 @@ fn every_step_of_the_synthetic_frame_has_the_events_that_its_bytes_imply() {
         &Keep::Nothing,
         &control,
         &mut |engine, step, _| {
-            let names = step.op.inputs().into_iter().chain(step.op.outputs());
-            let tensors: BTreeMap<TensorName, Tensor> =
-                names.map(|name| engine.read(name).map(|tensor| (name.clone(), tensor))).collect::<Result<_, _>>()?;
+            let tensors = runner::read_around(engine, step)?;
             let sources = reference::Sources { plan: &plan, model: &model, tensors: &tensors };
             let found = events::of_step(step, sources, None, &Control::new())?;
             let name = step.name();

@@ -101,7 +101,7 @@ impl Walk<'_> {
         }
         subject.run(step, self.control)?;
         let outputs = self.plan.steps[i].op.outputs().into_iter().map(|name| subject.read(name)).collect();
-        for name in step.op.inputs().into_iter().chain(step.op.outputs()) {
+        for name in step.op.tensors() {
             subject.release(name);
         }
         outputs

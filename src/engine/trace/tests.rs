@@ -33,9 +33,7 @@ fn every_kernel_of_the_network_is_reproduced_on_sampled_values() {
             if !blocks.contains(&step.block) {
                 return Ok(());
             }
-            let names = step.op.inputs().into_iter().chain(step.op.outputs()).cloned();
-            let tensors: BTreeMap<TensorName, Tensor> =
-                names.map(|name| Ok((name.clone(), engine.read(&name)?))).collect::<Result<_, EngineError>>()?;
+            let tensors = runner::read_around(engine, step)?;
             let sources = Sources { plan: &plan, model: &model, tensors: &tensors };
             for name in step.op.outputs() {
                 for _ in 0..3 {

@@ -75,6 +75,11 @@ impl Op {
         }
     }
 
+    /// The tensors read, then those written.
+    pub fn tensors(&self) -> impl Iterator<Item = &TensorName> {
+        self.inputs().into_iter().chain(self.outputs())
+    }
+
     /// The tensors written, the step's own name first.
     pub fn outputs(&self) -> Vec<&TensorName> {
         match self {
