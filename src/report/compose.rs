@@ -263,11 +263,11 @@ pub fn explained(report: &mut Report, found: &Explanation) {
     report.conclusion += &match (found.tested.first(), found.explained) {
         (Some(best), Explained::Exactly) => {
             let whole = if best.whole { "" } else { " of a sample" };
-            format!(": {}; 100 % of the differences{whole} explained, 0 new.", names(best))
+            format!(": {}; 100 % of the differences{whole} explained, 0 new.", best.named())
         }
         (Some(best), Explained::Partly) => format!(
             ": not fully explained; closest: {}, {} explained, {} bytes newly wrong.",
-            names(best),
+            best.named(),
             percent(best.share()),
             best.newly_wrong
         ),
@@ -275,20 +275,14 @@ pub fn explained(report: &mut Report, found: &Explanation) {
     };
 }
 
-/// The names and ids of causes tested together.
-fn names(tested: &Tested) -> String {
-    let names = tested.causes.iter().map(|id| diagnosis::find(id).map_or(*id, |(_, variant)| variant.name));
-    format!("{} [{}]", names.collect::<Vec<_>>().join(", and "), tested.causes.join(" + "))
-}
-
 /// Causes tested on one tensor.
 pub fn tested(report: &mut Report, tensor: &str, all: &[Tested]) {
     for tested in all {
         let pages = tested.causes.iter().filter_map(|id| diagnosis::find(id));
-        let (names, advice): (Vec<&str>, Vec<&str>) = pages.map(|(page, variant)| (variant.name, page.change)).unzip();
+        let advice: Vec<&str> = pages.map(|(page, _)| page.change).collect();
         report.causes.push(Cause {
             id: tested.causes.join(" + "),
-            name: names.join(", and "),
+            name: tested.names(),
             site: tensor.to_owned(),
             explained: tested.share(),
             newly_wrong: tested.newly_wrong,

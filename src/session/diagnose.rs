@@ -4,7 +4,7 @@ use super::insight::{CauseFound, Diagnosis};
 use super::work::{lock, panic_text};
 use super::{Mask, Place, Session, Severity, Verdict, veil};
 use crate::diagnosis::explain::{self, Segment};
-use crate::diagnosis::{Explained, Profile, Tested, find};
+use crate::diagnosis::{Explained, Profile, Tested};
 use crate::engine::{self, Control, EngineSpec};
 use crate::model::Model;
 use crate::plan::Plan;
@@ -84,12 +84,7 @@ impl Order {
         let found = explain::explain(&segment, &[], control, &|_, _| {}).map_err(|error| error.to_string())?;
         let cause = |tested: &Tested| CauseFound {
             ids: tested.causes.iter().map(|id| (*id).to_owned()).collect(),
-            name: tested
-                .causes
-                .iter()
-                .map(|id| find(id).map_or(*id, |(_, variant)| variant.name))
-                .collect::<Vec<_>>()
-                .join(", and "),
+            name: tested.names(),
             subject: format!("cpu+{}", tested.profile),
             differing: tested.differing,
             explained: tested.explained,

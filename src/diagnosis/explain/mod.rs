@@ -67,6 +67,17 @@ impl Tested {
         if self.differing == 0 { 0.0 } else { self.explained as f64 / self.differing as f64 }
     }
 
+    /// The names of the causes, with their ids.
+    pub fn named(&self) -> String {
+        format!("{} [{}]", self.names(), self.causes.join(" + "))
+    }
+
+    /// The names of the causes.
+    pub fn names(&self) -> String {
+        let names = self.causes.iter().map(|id| super::find(id).map_or(*id, |(_, variant)| variant.name));
+        names.collect::<Vec<_>>().join(", and ")
+    }
+
     /// Bytes explained beyond those broken.
     fn score(&self) -> i64 {
         self.explained as i64 - self.newly_wrong as i64

@@ -58,54 +58,53 @@ impl Checked {
         if self.failed > self.names.len() { format!("{names} and others") } else { names }
     }
 
+    /// Nothing where nothing was looked at, else what holds or what fails.
+    fn doubt(
+        &self,
+        what: &'static str,
+        evidence: Option<&'static str>,
+        holds: impl FnOnce() -> String,
+        fails: impl FnOnce() -> String,
+    ) -> Option<Doubt> {
+        match (self.looked, self.failed) {
+            (0, _) => None,
+            (_, 0) => Some(Doubt::holds(what, holds())),
+            _ => Some(Doubt::fails(what, evidence, fails())),
+        }
+    }
+
     /// Rows of the exact engine against the scalar reference.
     pub(super) fn rows(&self) -> Option<Doubt> {
         let (rows, wrong) = (self.looked, self.failed);
         let text = format!("{rows} sampled rows of the exact engine were computed again by the scalar reference");
-        match (rows, wrong) {
-            (0, _) => None,
-            (_, 0) => Some(Doubt::holds("reference", format!("{text}, 0 differ"))),
-            _ => {
-                let text =
-                    format!("{text}, {wrong} differ, at {}: the exact engine itself is wrong there", self.named());
-                Some(Doubt::fails("reference", None, text))
-            }
-        }
+        self.doubt(
+            "reference",
+            None,
+            || format!("{text}, 0 differ"),
+            || format!("{text}, {wrong} differ, at {}: the exact engine itself is wrong there", self.named()),
+        )
     }
 
     /// Divergent steps of the subject, repeated on the same inputs.
     pub(super) fn stability(&self) -> Option<Doubt> {
         let (steps, moved) = (self.looked, self.failed);
-        match (steps, moved) {
-            (0, _) => None,
-            (_, 0) => Some(Doubt::holds(
-                "stability",
-                format!("{steps} divergent steps were repeated: the same bytes each time"),
-            )),
-            _ => {
-                let text = format!(
-                    "{moved} of {steps} divergent steps give other bytes when they are repeated: {}",
-                    self.named()
-                );
-                Some(Doubt::fails("stability", Some("nondeterminism"), text))
-            }
-        }
+        self.doubt(
+            "stability",
+            Some("nondeterminism"),
+            || format!("{steps} divergent steps were repeated: the same bytes each time"),
+            || format!("{moved} of {steps} divergent steps give other bytes when they are repeated: {}", self.named()),
+        )
     }
 
     /// Divergent tensors that are the exact one in another layout or element type.
     pub(super) fn layout(&self) -> Option<Doubt> {
-        let (tensors, wrong) = (self.looked, self.failed);
-        match (tensors, wrong) {
-            (0, _) => None,
-            (_, 0) => Some(Doubt::holds(
-                "layout",
-                format!("none of {tensors} divergent tensors is the exact one in another order or element type"),
-            )),
-            _ => {
-                let text = format!("the values are right but lie in another order or element type: {}", self.named());
-                Some(Doubt::fails("layout", None, text))
-            }
-        }
+        let tensors = self.looked;
+        self.doubt(
+            "layout",
+            None,
+            || format!("none of {tensors} divergent tensors is the exact one in another order or element type"),
+            || format!("the values are right but lie in another order or element type: {}", self.named()),
+        )
     }
 }
 

@@ -17,7 +17,7 @@ pub use observer::observe;
 pub use walk::window_grid;
 
 use super::explain::Explained;
-use super::{Pattern, Profile, Tested, find};
+use super::{Pattern, Profile, Tested};
 use crate::engine::spec::EngineSpec;
 use crate::engine::{Control, Engine, EngineError, runner};
 use crate::model::Model;
@@ -143,18 +143,14 @@ impl Finding {
         let share = 100.0 * self.differing as f64 / self.elements.max(1) as f64;
         let place = format!("\"{}\" (block {}, {})", self.tensor, self.block, self.kernel);
         let differs = format!("{place} differs in {} of {} elements ({share:.3} %)", self.differing, self.elements);
-        let name = |t: &Tested| {
-            let names = t.causes.iter().map(|id| find(id).map_or(*id, |(_, v)| v.name));
-            format!("{} [{}]", names.collect::<Vec<_>>().join(", and "), t.causes.join(" + "))
-        };
         match (self.tested.first(), self.explained) {
             (Some(best), Explained::Exactly) => {
                 let whole = if best.whole { "" } else { " of a sample" };
-                format!("{differs}: {}; 100 % of the differences{whole} explained, 0 new.", name(best))
+                format!("{differs}: {}; 100 % of the differences{whole} explained, 0 new.", best.named())
             }
             (Some(best), Explained::Partly) => format!(
                 "{differs}: not fully explained; closest: {}, {:.1} % explained, {} bytes newly wrong.",
-                name(best),
+                best.named(),
                 100.0 * best.share(),
                 best.newly_wrong
             ),
