@@ -143,7 +143,7 @@ impl Session {
         let input = self.plan.steps[step].op.inputs()[0].clone();
         // A recording ran under nobody's rules: it is shown under the network's own.
         let of = |side: Side| {
-            let plan = self.crew.as_ref().and_then(|crew| Some(&crew.sides[side as usize].as_ref()?.plan));
+            let plan = self.ledger(side).map(|ledger| &ledger.plan);
             let step = plan.unwrap_or(&self.plan).steps.get(step)?.clone();
             Some((step, self.tensor(side, &input)?.clone()))
         };
@@ -208,7 +208,7 @@ impl Session {
         self.asked.trace = Some(key);
         let isolated = self.view.basis == super::Basis::Isolated;
         let of = |side: Side| -> Option<look::TraceSide> {
-            let plan = Arc::clone(&self.crew.as_ref()?.sides[side as usize].as_ref()?.plan);
+            let plan = Arc::clone(&self.ledger(side)?.plan);
             // In isolation the subject read what the reference made.
             let read = if isolated { Side::Reference } else { side };
             let inputs = plan.steps[step].op.inputs().into_iter();

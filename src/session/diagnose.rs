@@ -1,7 +1,7 @@
 //! The Causes tab's job: known causes tested on one divergent step, on a thread.
 
 use super::insight::{CauseFound, Diagnosis};
-use super::work::{lock, panic_text};
+use super::work::{guarded, lock};
 use super::{Mask, Place, Session, Severity, Verdict, veil};
 use crate::diagnosis::explain::{self, Segment};
 use crate::diagnosis::{Explained, Profile, Tested};
@@ -10,7 +10,6 @@ use crate::model::Model;
 use crate::plan::Plan;
 use crate::tensor::{Tensor, TensorName};
 use std::collections::BTreeMap;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex};
 
 /// Where a job leaves its answer.
@@ -52,9 +51,7 @@ impl Session {
         self.diagnosing = control.clone();
         let (answer, bell) = (Arc::clone(&self.diagnosed), Arc::clone(&self.bell));
         let work = move || {
-            let made = catch_unwind(AssertUnwindSafe(|| order.test(&control)));
-            let made = made.unwrap_or_else(|panic| Err(format!("a fault of the program: {}", panic_text(&*panic))));
-            *lock(&answer) = Some(made);
+            *lock(&answer) = Some(guarded(|| order.test(&control)));
             bell.ring();
         };
         match std::thread::Builder::new().name("diagnosis".to_owned()).spawn(work) {

@@ -185,7 +185,7 @@ impl Session {
 
     /// Starts the question about a step, if its inputs are there.
     fn start_events(&mut self, step: usize) {
-        let plan = self.crew.as_ref().and_then(|crew| Some(Arc::clone(&crew.sides[0].as_ref()?.plan)));
+        let plan = self.ledger(Side::Subject).map(|ledger| Arc::clone(&ledger.plan));
         let (Some(plan), Some((_, model))) = (plan, self.model.clone()) else { return };
         let names = plan.steps[step].op.tensors();
         let own = &self.tensors[Side::Subject as usize];

@@ -1,10 +1,9 @@
 //! Pictures and tensors written to files, on a thread, never half.
 
-use super::work::{lock, panic_text};
+use super::work::{guarded, lock};
 use super::{Mode, Picture, Place, Session, Severity, Side};
 use crate::tensor::{Element, Tensor};
 use std::io::Write as _;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -36,11 +35,7 @@ pub(super) fn tensor(session: &mut Session, path: &str) {
 fn start(session: &mut Session, path: &str, job: impl FnOnce(&Path) -> std::io::Result<()> + Send + 'static) {
     let (post, bell, path) = (Arc::clone(&session.post), Arc::clone(&session.bell), PathBuf::from(path));
     let work = move || {
-        let outcome = catch_unwind(AssertUnwindSafe(|| job(&path)));
-        let fault = |panic: Box<dyn std::any::Any + Send>| {
-            Err(std::io::Error::other(format!("a fault of the program: {}", panic_text(&*panic))))
-        };
-        let said = match outcome.unwrap_or_else(fault) {
+        let said = match guarded(|| job(&path).map_err(|error| error.to_string())) {
             Ok(()) => (Severity::Info, Place::Canvas, format!("wrote {}", path.display())),
             Err(error) => (Severity::Error, Place::Canvas, format!("cannot write: {error}; path {}", path.display())),
         };

@@ -4,7 +4,7 @@
 //! and never run again behind a person's back.
 
 use super::poll::REPORT;
-use super::work::{lock, panic_text};
+use super::work::{Ledger, guarded, lock};
 use super::{Judgement, Place, Session, Severity, Side, Sources, Verdict};
 use crate::compare;
 use crate::compare::parity::{Mode, segment};
@@ -18,7 +18,6 @@ use crate::report::compose::{self, Pins};
 use crate::report::{Fact, Format, Material, Outcome, Report, Row, export};
 use crate::tensor::{Tensor, TensorName};
 use std::collections::BTreeMap;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
@@ -86,9 +85,7 @@ impl Session {
         let (post, bell) = (Arc::clone(&self.post), Arc::clone(&self.bell));
         let work = move || {
             let ring = || bell.ring();
-            let made = catch_unwind(AssertUnwindSafe(|| order.write(&reporting, &ring)));
-            let made = made.unwrap_or_else(|panic| Err(format!("a fault of the program: {}", panic_text(&*panic))));
-            lock(&post).push(match made {
+            lock(&post).push(match guarded(|| order.write(&reporting, &ring)) {
                 Ok(path) => (Severity::Info, Place::Window, format!("wrote the report {path}")),
                 Err(text) if text == CANCELLED => {
                     (Severity::Info, Place::Window, "the report was cancelled; nothing was written".to_owned())
@@ -119,23 +116,22 @@ impl Session {
         });
         Order {
             plan: Arc::clone(&self.plan),
-            own: self.subject_plan(),
+            own: self.ledger(Side::Subject).filter(|l| !l.recording).map(|l| Arc::clone(&l.plan)),
             model,
             sources: self.sources.clone(),
             verdicts: self.run.steps.iter().map(|s| [s.accumulated.clone(), s.isolated.clone()]).collect(),
             tensors: self.tensors.clone(),
             isolated: self.isolated.clone(),
-            recorded: info.map(|info| info.as_ref().is_some_and(|info| info.device == "recording")),
+            recorded: [Side::Subject, Side::Reference].map(|side| self.ledger(side).is_some_and(|l| l.recording)),
             facts,
             pins: Pins::new(pins.collect()),
             path: PathBuf::from(path),
         }
     }
 
-    /// The plan that the subject's engine runs; none for a recording.
-    fn subject_plan(&self) -> Option<Arc<Plan>> {
-        let ledger = self.crew.as_ref()?.sides[Side::Subject as usize].as_ref()?;
-        (!ledger.recording).then(|| Arc::clone(&ledger.plan))
+    /// A side's results, once it is loaded.
+    pub(super) fn ledger(&self, side: Side) -> Option<&Arc<Ledger>> {
+        self.crew.as_ref()?.sides[side as usize].as_ref()
     }
 
     /// Takes a finished report's place away.
@@ -235,16 +231,21 @@ impl Order {
         Ok(())
     }
 
+    /// Both sides of a tensor with its step run alone: on the side that judges, what it made of the other's inputs.
+    fn alone(&self, name: &TensorName) -> (Option<&Tensor>, Option<&Tensor>) {
+        let [own, exact] = [&self.tensors[0], &self.tensors[1]].map(|side| side.get(name));
+        let alone = self.isolated.get(name);
+        if self.recorded[0] { (own, alone.or(exact)) } else { (alone.or(own), exact) }
+    }
+
     fn row(&self, step: &Step, name: &TensorName) -> Row {
         let info = self.plan.tensor(name);
         let kind = if info.role == Role::Boundary { "boundary" } else { "kernel" };
         let [accumulated, isolated] = &self.verdicts[step.index];
         let [own, exact] = &self.tensors;
-        let (own, exact) = (own.get(name), exact.get(name));
-        let alone = self.isolated.get(name);
-        let (s, r) = if self.recorded[0] { (own, alone.or(exact)) } else { (alone.or(own), exact) };
+        let (s, r) = self.alone(name);
         let mut row = Row::new(name.as_str(), kind, step.block, step.op.word(), info.shape);
-        row.accumulated = Some(outcome(accumulated, own, exact));
+        row.accumulated = Some(outcome(accumulated, own.get(name), exact.get(name)));
         row.isolated = Some(outcome(isolated, s, r));
         row
     }
@@ -267,9 +268,7 @@ impl Order {
         let inputs: Option<BTreeMap<TensorName, Tensor>> =
             reads.into_iter().map(|name| given.get(&name).map(|tensor| (name, tensor.clone()))).collect();
         let observed = outputs.into_iter().filter_map(|name| {
-            let [own, exact] = [&self.tensors[0], &self.tensors[1]].map(|side| side.get(name));
-            let alone = self.isolated.get(name);
-            let (s, r) = if self.recorded[0] { (own, alone.or(exact)) } else { (alone.or(own), exact) };
+            let (s, r) = self.alone(name);
             Some((s?.clone(), r?.clone()))
         });
         let observed: Vec<(Tensor, Tensor)> = observed.collect();

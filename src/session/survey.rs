@@ -2,7 +2,7 @@
 //! cause has a place.
 
 use super::sources::{CausePlace, Choice};
-use super::work::{lock, panic_text};
+use super::work::{fault, lock};
 use super::{Place, Session, Severity};
 use crate::diagnosis::{self, Test};
 use crate::engine::vulkan;
@@ -77,15 +77,15 @@ fn refused(spec: &str, label: &str, why: &VulkanError) -> Choice {
     Choice { refused: Some(why.to_string()), ..choice(spec, label, "") }
 }
 
-fn fault(text: &str) -> Choice {
-    Choice { refused: Some(format!("a fault of the program: {text}")), ..choice("vulkan", "Vulkan", "") }
+fn failed(text: String) -> Choice {
+    Choice { refused: Some(text), ..choice("vulkan", "Vulkan", "") }
 }
 
 /// This machine's devices, looked up once for all sessions of the process.
 fn known_devices() -> Vec<Choice> {
     static KNOWN: OnceLock<Vec<Choice>> = OnceLock::new();
     let look = || {
-        let devices = catch_unwind(devices).unwrap_or_else(|panic| Ok(vec![fault(&panic_text(&*panic))]));
+        let devices = catch_unwind(devices).unwrap_or_else(|panic| Ok(vec![failed(fault(&*panic))]));
         devices.unwrap_or_else(|error| vec![refused("vulkan", "Vulkan", &error)])
     };
     KNOWN.get_or_init(look).clone()
@@ -109,8 +109,8 @@ fn devices() -> Result<Vec<Choice>, VulkanError> {
         }
     }
     if found.is_empty() {
-        let why = "Vulkan is installed, but it lists no device; check the GPU's driver".to_owned();
-        found.push(Choice { refused: Some(why), ..choice("vulkan", "Vulkan", "") });
+        let why = "Vulkan is installed, but it lists no device; check the GPU's driver";
+        found.push(failed(why.to_owned()));
     }
     Ok(found)
 }

@@ -1,7 +1,7 @@
 //! The desk: three threads that make what panels ask for. Pictures have one of their own, so that a long count
 //! never holds up the canvas, and so have events, which are looked for in the background.
 
-use super::{Bell, lock, panic_text};
+use super::{Bell, guarded, lock};
 use crate::geometry::WindowGrid;
 use crate::session::attention::{self, AttentionOrder};
 use crate::session::events::{EventsFound, EventsOrder};
@@ -9,7 +9,6 @@ use crate::session::look;
 use crate::session::paint::{self, Painted};
 use crate::session::{Attention, Statistics, Thumbnails, Trace};
 use crate::tensor::Tensor;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex};
 
@@ -98,9 +97,4 @@ fn answer(job: Job) -> Answer {
             Answer::Statistics(guarded(|| Ok(Arc::new(look::statistics(&sides, grid.as_ref())))))
         }
     }
-}
-
-fn guarded<T>(job: impl FnOnce() -> Result<T, String>) -> Result<T, String> {
-    catch_unwind(AssertUnwindSafe(job))
-        .unwrap_or_else(|panic| Err(format!("a fault of the program: {}", panic_text(&*panic))))
 }

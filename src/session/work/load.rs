@@ -1,6 +1,6 @@
 //! Loads what a session works on: model, input, plan and both sides.
 
-use super::{Ledger, panic_text};
+use super::{Ledger, fault};
 use crate::capture::{self, Recording};
 use crate::diagnosis::Profile;
 use crate::engine::{self, Engine, EngineInfo, EngineSpec};
@@ -94,8 +94,7 @@ fn load(order: Order) -> Loaded {
 
 /// A job's panic becomes a problem.
 fn guarded<T>(job: impl FnOnce() -> Result<T, Vec<String>>) -> Result<T, Vec<String>> {
-    catch_unwind(AssertUnwindSafe(job))
-        .unwrap_or_else(|panic| Err(vec![format!("a fault of the program: {}", panic_text(&*panic))]))
+    catch_unwind(AssertUnwindSafe(job)).unwrap_or_else(|panic| Err(vec![fault(&*panic)]))
 }
 
 /// A message of several lines as several problems.

@@ -26,6 +26,7 @@ pub(super) use worker::{Crew, start};
 use crate::plan::Plan;
 use crate::tensor::TensorName;
 use std::collections::BTreeSet;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Locks; a store that a panic left behind is still consistent, since stores are changed in single moves.
@@ -48,6 +49,16 @@ pub(super) fn closure(plan: &Plan, step: usize, there: impl Fn(&TensorName) -> b
         }
     }
     Some(steps)
+}
+
+/// Does a job; a panic becomes its problem, and never the window's.
+pub(super) fn guarded<T>(job: impl FnOnce() -> Result<T, String>) -> Result<T, String> {
+    catch_unwind(AssertUnwindSafe(job)).unwrap_or_else(|panic| Err(fault(&*panic)))
+}
+
+/// What a job says that a panic ended.
+pub(super) fn fault(payload: &(dyn std::any::Any + Send)) -> String {
+    format!("a fault of the program: {}", panic_text(payload))
 }
 
 /// What a panic said.
