@@ -86,6 +86,13 @@ impl Projection {
             range(pane.top(), pane.bottom(), self.origin.y, self.size.height),
         )
     }
+
+    /// Every token that a rectangle of the screen shows, with its cell.
+    pub(super) fn cells(&self, pane: Rect) -> impl Iterator<Item = (usize, Rect)> {
+        let (columns, rows) = self.visible(pane);
+        let at = |x: usize, y: usize| (y * self.size.width + x, self.rect(x as f32, y as f32, 1.0, 1.0));
+        rows.flat_map(move |y| columns.clone().map(move |x| at(x, y)))
+    }
 }
 
 /// What a pane shows.

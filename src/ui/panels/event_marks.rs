@@ -38,17 +38,12 @@ pub(super) fn draw(
         veil(painter, projection, pane, &events.tokens, on, theme);
         return;
     }
-    let (columns, rows) = projection.visible(pane);
     let radius = (projection.zoom * 0.14).clamp(2.2, 4.5);
-    for y in rows {
-        for x in columns.clone() {
-            let kinds = events.tokens[y * projection.size.width + x].only(on);
-            let corner = projection.rect(x as f32, y as f32, 1.0, 1.0).left_top();
-            for (i, kind) in kinds.iter().enumerate() {
-                let at = corner + vec2((radius + 2.0) * (1.0 + 2.2 * i as f32), radius + 2.0);
-                painter.circle_filled(at, radius + 1.5, theme.panel.gamma_multiply(0.85));
-                sign(painter, kind, at, radius, theme);
-            }
+    for (token, cell) in projection.cells(pane) {
+        for (i, kind) in events.tokens[token].only(on).iter().enumerate() {
+            let at = cell.left_top() + vec2((radius + 2.0) * (1.0 + 2.2 * i as f32), radius + 2.0);
+            painter.circle_filled(at, radius + 1.5, theme.panel.gamma_multiply(0.85));
+            sign(painter, kind, at, radius, theme);
         }
     }
 }

@@ -7,7 +7,9 @@ use super::super::widgets::{Segment, empty, field, section, segmented};
 use super::event_marks::sign;
 use crate::engine::events::Place;
 use crate::session::{Command, EventKind, Events, Select, Session, Token, ViewChange};
-use egui::{Align2, CornerRadius, RichText, ScrollArea, Sense, Stroke, Ui, WidgetInfo, WidgetType, vec2};
+use egui::{
+    Align2, CornerRadius, Rect, Response, RichText, ScrollArea, Sense, Stroke, Ui, WidgetInfo, WidgetType, vec2,
+};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -159,21 +161,12 @@ fn places(ui: &mut Ui, desk: &mut Desk<'_>, events: &Arc<Events>) {
         return empty(ui, "No events here", words);
     }
     let mut go = None;
-    let height = ui.available_height().max(160.0);
-    ScrollArea::vertical().id_salt("event places").auto_shrink(false).max_height(height).show_rows(
-        ui,
-        ROW,
-        rows.len(),
-        |ui, range| {
-            ui.spacing_mut().item_spacing.y = 0.0;
-            for &index in &rows[range] {
-                let place = &events.places[index as usize];
-                if row(ui, desk.session, events, place) {
-                    go = Some(*place);
-                }
-            }
-        },
-    );
+    list(ui, "event places", rows, |ui, &index| {
+        let place = &events.places[index as usize];
+        if row(ui, desk.session, events, place) {
+            go = Some(*place);
+        }
+    });
     if let Some(place) = go {
         desk.send(Command::Select(Select::Tensor(events.tensor.clone())));
         desk.send(Command::Select(Select::Channel(place.channel)));
@@ -194,12 +187,8 @@ fn line(events: &Events, place: &Place) -> String {
 fn row(ui: &mut Ui, session: &Session, events: &Events, place: &Place) -> bool {
     let theme = Theme::of(ui);
     let token = token(events, place);
-    let (rect, response) = ui.allocate_exact_size(vec2(ui.available_width(), ROW), Sense::click());
     let chosen = session.selection().token == Some(token) && session.selection().channel == place.channel;
-    if chosen || response.hovered() || response.has_focus() {
-        let fill = if chosen { theme.accent_soft } else { theme.hover };
-        ui.painter().rect_filled(rect, CornerRadius::same(4), fill);
-    }
+    let (rect, response) = entry(ui, chosen);
     let painter = ui.painter_at(rect);
     sign(&painter, place.kind, rect.left_center() + vec2(10.0, 0.0), 4.5, theme);
     let head = place.head.map_or(String::new(), |head| format!("  head {head}"));
@@ -211,6 +200,27 @@ fn row(ui: &mut Ui, session: &Session, events: &Events, place: &Place) -> bool {
     painter.text(end, Align2::RIGHT_CENTER, format!("{value} \u{2192} {code}"), text::mono_small(), theme.weak);
     response.widget_info(|| WidgetInfo::labeled(WidgetType::Button, true, line(events, place)));
     response.clicked()
+}
+
+/// Rows in what is left of the panel, of which only those in sight are made.
+fn list<T>(ui: &mut Ui, salt: &str, rows: &[T], mut show: impl FnMut(&mut Ui, &T)) {
+    let height = ui.available_height().max(160.0);
+    let area = ScrollArea::vertical().id_salt(salt).auto_shrink(false).max_height(height);
+    area.show_rows(ui, ROW, rows.len(), |ui, range| {
+        ui.spacing_mut().item_spacing.y = 0.0;
+        rows[range].iter().for_each(|row| show(ui, row));
+    });
+}
+
+/// The place of one row, lit where it is chosen, pointed at or in focus.
+fn entry(ui: &mut Ui, chosen: bool) -> (Rect, Response) {
+    let theme = Theme::of(ui);
+    let (rect, response) = ui.allocate_exact_size(vec2(ui.available_width(), ROW), Sense::click());
+    if chosen || response.hovered() || response.has_focus() {
+        let fill = if chosen { theme.accent_soft } else { theme.hover };
+        ui.painter().rect_filled(rect, CornerRadius::same(4), fill);
+    }
+    (rect, response)
 }
 
 /// Every kernel with events of the chosen kinds; a click selects it.
@@ -231,38 +241,24 @@ fn kernels(ui: &mut Ui, desk: &mut Desk<'_>) {
     }
     let most = rows.iter().map(|(_, count)| *count).max().unwrap_or(1) as f32;
     let (mut go, theme) = (None, Theme::of(ui));
-    let height = ui.available_height().max(160.0);
-    ScrollArea::vertical().id_salt("event kernels").auto_shrink(false).max_height(height).show_rows(
-        ui,
-        ROW,
-        rows.len(),
-        |ui, range| {
-            ui.spacing_mut().item_spacing.y = 0.0;
-            for &(step, count) in &rows[range] {
-                let (rect, response) = ui.allocate_exact_size(vec2(ui.available_width(), ROW), Sense::click());
-                let chosen = session.selection().step == step;
-                if chosen || response.hovered() || response.has_focus() {
-                    let fill = if chosen { theme.accent_soft } else { theme.hover };
-                    ui.painter().rect_filled(rect, CornerRadius::same(4), fill);
-                }
-                // Counts reach over many powers of ten.
-                let share = (count as f32 + 1.0).ln() / (most + 1.0).ln();
-                let line = rect.left_bottom() + vec2(6.0, -2.5);
-                let end = line + vec2((rect.width() - 12.0) * share, 0.0);
-                ui.painter().line_segment([line, end], Stroke::new(1.5, theme.event.gamma_multiply(0.5)));
-                let painter = ui.painter_at(rect);
-                let at = rect.left_center() + vec2(8.0, 0.0);
-                painter.text(at, Align2::LEFT_CENTER, name(step), text::mono_small(), theme.text);
-                let (at, words) = (rect.right_center() - vec2(6.0, 0.0), format::count(count));
-                painter.text(at, Align2::RIGHT_CENTER, words, text::mono_small(), theme.weak);
-                let label = format!("{}: {count} events", name(step));
-                response.widget_info(|| WidgetInfo::labeled(WidgetType::Button, true, &label));
-                if response.clicked() {
-                    go = Some(step);
-                }
-            }
-        },
-    );
+    list(ui, "event kernels", &rows, |ui, &(step, count)| {
+        let (rect, response) = entry(ui, session.selection().step == step);
+        // Counts reach over many powers of ten.
+        let share = (count as f32 + 1.0).ln() / (most + 1.0).ln();
+        let line = rect.left_bottom() + vec2(6.0, -2.5);
+        let end = line + vec2((rect.width() - 12.0) * share, 0.0);
+        ui.painter().line_segment([line, end], Stroke::new(1.5, theme.event.gamma_multiply(0.5)));
+        let painter = ui.painter_at(rect);
+        let at = rect.left_center() + vec2(8.0, 0.0);
+        painter.text(at, Align2::LEFT_CENTER, name(step), text::mono_small(), theme.text);
+        let (at, words) = (rect.right_center() - vec2(6.0, 0.0), format::count(count));
+        painter.text(at, Align2::RIGHT_CENTER, words, text::mono_small(), theme.weak);
+        let label = format!("{}: {count} events", name(step));
+        response.widget_info(|| WidgetInfo::labeled(WidgetType::Button, true, &label));
+        if response.clicked() {
+            go = Some(step);
+        }
+    });
     if let Some(step) = go {
         desk.send(Command::Select(Select::Step(step)));
     }

@@ -26,17 +26,14 @@ pub(super) fn mismatches(
     if projection.zoom < NEAR {
         return from_afar(painter, memory, projection, marks.veil.as_ref(), theme.differs);
     }
-    let (columns, rows) = projection.visible(pane);
     let side = (projection.zoom * 0.3).min(10.0);
-    for y in rows {
-        for x in columns.clone() {
-            if marks.differing.get(y * projection.size.width + x).is_none_or(|&count| count == 0) {
-                continue;
-            }
-            let corner = projection.rect(x as f32, y as f32, 1.0, 1.0).right_top();
-            let points = vec![corner, corner + vec2(-side, 0.0), corner + vec2(0.0, side)];
-            painter.add(Shape::convex_polygon(points, theme.differs, Stroke::new(0.8, Color32::from_black_alpha(170))));
+    for (token, cell) in projection.cells(pane) {
+        if marks.differing.get(token).is_none_or(|&count| count == 0) {
+            continue;
         }
+        let corner = cell.right_top();
+        let points = vec![corner, corner + vec2(-side, 0.0), corner + vec2(0.0, side)];
+        painter.add(Shape::convex_polygon(points, theme.differs, Stroke::new(0.8, Color32::from_black_alpha(170))));
     }
 }
 
@@ -53,21 +50,17 @@ pub(super) fn explained(
     if projection.zoom < NEAR {
         return from_afar(painter, memory, projection, Some(veil), Color32::WHITE);
     }
-    let (columns, rows) = projection.visible(pane);
     let radius = (projection.zoom * 0.16).clamp(2.5, 5.0);
-    for y in rows {
-        for x in columns.clone() {
-            let fate = mask.tokens.get(y * projection.size.width + x).copied().unwrap_or_default();
-            let mark = match fate {
-                Fate::Equal => continue,
-                Fate::Explained => Mark::Exact,
-                Fate::Unexplained => Mark::Differs,
-                Fate::NewlyWrong => Mark::ZeroSign,
-            };
-            let at = projection.rect(x as f32, y as f32, 1.0, 1.0).left_bottom() + vec2(radius + 1.5, -radius - 1.5);
-            painter.circle_filled(at, radius + 1.2, Color32::from_black_alpha(170));
-            mark.paint(painter, at, radius, theme);
-        }
+    for (token, cell) in projection.cells(pane) {
+        let mark = match mask.tokens.get(token).copied().unwrap_or_default() {
+            Fate::Equal => continue,
+            Fate::Explained => Mark::Exact,
+            Fate::Unexplained => Mark::Differs,
+            Fate::NewlyWrong => Mark::ZeroSign,
+        };
+        let at = cell.left_bottom() + vec2(radius + 1.5, -radius - 1.5);
+        painter.circle_filled(at, radius + 1.2, Color32::from_black_alpha(170));
+        mark.paint(painter, at, radius, theme);
     }
 }
 
