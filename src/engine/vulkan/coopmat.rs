@@ -16,13 +16,15 @@ pub(super) static COOPMAT_GEMM: Variant = Variant {
     exact: false,
     shaders: &[&COOPMAT],
     fits,
+    proven: |_| Ok(()),
     takes: |op, _| matches!(op, Op::Gemm(op) if op.n.is_multiple_of(32) && op.partition.is_multiple_of(16)),
     dispatches,
 };
 
 /// Whether the device has the shape that the shader is written for.
 pub(super) fn fits(info: &AdapterInfo) -> Result<(), String> {
-    let shape = |s: &super::raw::CooperativeMatrix| (s.m, s.n, s.k, s.accumulator) == (16, 16, 16, "f16");
+    let shape =
+        |s: &super::raw::CooperativeMatrix| (s.m, s.n, s.k, s.operands, s.accumulator) == (16, 16, 16, "f16", "f16");
     let features = info.features;
     if !features.cooperative_matrix || !info.cooperative.iter().any(shape) {
         return Err("has no cooperative matrices of 16x16x16 halves".to_owned());

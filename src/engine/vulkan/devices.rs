@@ -55,6 +55,10 @@ pub fn list(options: &InstanceOptions, test: bool) -> Result<Vec<DeviceReport>, 
 }
 
 fn try_out(device: &Arc<Device>, test: bool, report: &mut DeviceReport) -> Result<(), String> {
+    for kernel in report.kernels.iter_mut().filter(|kernel| kernel.lacks.is_none()) {
+        let variant = VARIANTS.iter().find(|variant| variant.name == kernel.name);
+        kernel.lacks = variant.and_then(|variant| (variant.proven)(device).err());
+    }
     report.probe = Some(HalfProbe::of(device).map_err(|error| error.to_string())?);
     if test {
         report.self_test = Some(SelfTest::of(device).map_err(|error| error.to_string())?);

@@ -39,6 +39,7 @@ pub(super) static TOWARD_ZERO: Variant = Variant {
     shaders: &[&GEMM_FAST[0], &GEMM_FAST[1], &GEMM_FAST_EXPAND, &GEMM_FAST_JOIN],
     fits: rounds_toward_zero,
     takes,
+    proven: |_| Ok(()),
     dispatches: |op, binder| dispatches(op, binder, &GEMM_FAST[..2]),
 };
 
@@ -50,6 +51,7 @@ pub(super) static ANY: Variant = Variant {
     shaders: &[&GEMM_FAST[2], &GEMM_FAST[3], &GEMM_FAST_EXPAND, &GEMM_FAST_JOIN],
     fits: large_enough,
     takes,
+    proven: |_| Ok(()),
     dispatches: |op, binder| dispatches(op, binder, &GEMM_FAST[2..]),
 };
 
@@ -121,6 +123,12 @@ impl Tile {
         let workgroup = (r * c) as f32 * each + 8.0 * r as f32 + c as f32 + 20.0;
         load * workgroup * (warps + 6.0) / warps
     }
+}
+
+/// For a device that has better kernels, but no memory for their weights.
+pub(super) fn without_staging(op: &Op, binder: &mut Binder<'_>) -> Result<Vec<Dispatch>, VulkanError> {
+    let exact = if rounds_toward_zero(binder.info).is_ok() { &GEMM_FAST[..2] } else { &GEMM_FAST[2..] };
+    dispatches(op, binder, exact)
 }
 
 /// All tiles.

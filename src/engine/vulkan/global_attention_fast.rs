@@ -17,6 +17,7 @@ pub(super) static TOWARD_ZERO: Variant = Variant {
     exact: true,
     shaders: &[&GLOBAL_ATTENTION_FAST[0]],
     fits: rounds_toward_zero,
+    proven: |_| Ok(()),
     takes: |_, _| true,
     dispatches: |op, binder| dispatches(op, binder, &GLOBAL_ATTENTION_FAST[0]),
 };
@@ -28,6 +29,7 @@ pub(super) static ANY: Variant = Variant {
     exact: true,
     shaders: &[&GLOBAL_ATTENTION_FAST[1]],
     fits: large_enough,
+    proven: |_| Ok(()),
     takes: |_, _| true,
     dispatches: |op, binder| dispatches(op, binder, &GLOBAL_ATTENTION_FAST[1]),
 };

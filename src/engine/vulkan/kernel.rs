@@ -4,16 +4,17 @@
 //! for a device that can run it and an op that it takes; the first that fits is used. All make the same bytes, but
 //! those marked inexact, which only their own route uses.
 
-use super::raw::{AdapterInfo, Slice, VulkanError};
+use super::raw::{AdapterInfo, Device, Slice, VulkanError};
 use super::shaders::Shader;
 use super::store::Store;
 use super::{
-    convert, coopmat, gemm, gemm_fast, gemm_half, global_attention, global_attention_fast, merge, normalize,
-    normalize_fast, pool, window_attention, window_attention_fast,
+    convert, coopmat, gemm, gemm_fast, gemm_half, gemm_matrix, global_attention, global_attention_fast, merge,
+    normalize, normalize_fast, pool, window_attention, window_attention_fast,
 };
 use crate::model::Model;
 use crate::plan::{Op, Plan, Step};
 use crate::tensor::{Shape, TensorName};
+use std::sync::Arc;
 
 /// One launch of a shader.
 #[derive(Clone, Debug)]
@@ -112,6 +113,8 @@ pub(crate) struct Variant {
     pub(crate) shaders: &'static [&'static Shader],
     /// Why a device cannot run it.
     pub(crate) fits: fn(&AdapterInfo) -> Result<(), String>,
+    /// Why a device that has what it needs still makes other bytes: what only trying it tells.
+    pub(crate) proven: fn(&Arc<Device>) -> Result<(), String>,
     /// Whether it takes this op at this size.
     pub(crate) takes: fn(&Op, &Plan) -> bool,
     /// Its dispatches.
@@ -121,6 +124,7 @@ pub(crate) struct Variant {
 /// All variants, the best first.
 pub(crate) static VARIANTS: &[&Variant] = &[
     &coopmat::COOPMAT_GEMM,
+    &gemm_matrix::MATRIX,
     &gemm_fast::TOWARD_ZERO,
     &gemm_fast::ANY,
     &window_attention_fast::TOWARD_ZERO,
@@ -131,8 +135,8 @@ pub(crate) static VARIANTS: &[&Variant] = &[
 ];
 
 /// The variants of a device: exact ones, and inexact ones when asked for.
-pub(crate) fn variants(info: &AdapterInfo, inexact: bool) -> Vec<&'static Variant> {
-    let fits = |v: &&Variant| (v.exact || inexact) && (v.fits)(info).is_ok();
+pub(crate) fn variants(device: &Arc<Device>, inexact: bool) -> Vec<&'static Variant> {
+    let fits = |v: &&Variant| (v.exact || inexact) && (v.fits)(device.info()).is_ok() && (v.proven)(device).is_ok();
     VARIANTS.iter().copied().filter(fits).collect()
 }
 

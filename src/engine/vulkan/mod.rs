@@ -20,9 +20,11 @@ mod fused;
 mod gemm;
 mod gemm_fast;
 mod gemm_half;
+mod gemm_matrix;
 mod global_attention;
 mod global_attention_fast;
 mod kernel;
+mod matrix_unit;
 mod merge;
 mod normalize;
 mod normalize_fast;
@@ -106,7 +108,7 @@ impl Vulkan {
             Ok(Self {
                 runner: Runner::new(device)?,
                 store: Store::new(device)?,
-                variants: kernel::variants(device.info(), false),
+                variants: kernel::variants(device, false),
                 device: Arc::clone(device),
                 self_test: None,
                 probe: None,
@@ -138,7 +140,7 @@ impl Vulkan {
     pub fn coopmat(mut self) -> Result<Self, EngineError> {
         let unavailable = |message| EngineError::Unavailable { engine: name(&self.device), message };
         coopmat::fits(self.device.info()).map_err(unavailable)?;
-        self.variants = kernel::variants(self.device.info(), true);
+        self.variants = kernel::variants(&self.device, true);
         self.exact = false;
         Ok(self)
     }

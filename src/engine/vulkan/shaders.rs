@@ -69,6 +69,12 @@ pub(crate) static GEMM_FAST: [Shader; 4] = [
 ];
 /// Its weights, staged once.
 pub(crate) static GEMM_FAST_EXPAND: Shader = shader!("gemm_fast_expand", 2, c::GemmFastExpandPush::BYTES);
+/// The exact GEMM on matrix units, with a large and a small tile, and its weights, staged once.
+pub(crate) static GEMM_MATRIX: [Shader; 2] =
+    [shader!("gemm_matrix_wide", 6, c::GemmFastPush::BYTES), shader!("gemm_matrix_narrow", 6, c::GemmFastPush::BYTES)];
+pub(crate) static GEMM_MATRIX_EXPAND: Shader = shader!("gemm_matrix_expand", 2, c::GemmFastExpandPush::BYTES);
+/// One product of a matrix unit.
+pub(crate) static MATRIX_PROBE: Shader = shader!("matrix_probe", 2, 0);
 /// Window attention of the same two kinds.
 pub(crate) static WINDOW_ATTENTION_FAST: [Shader; 2] = [
     shader!("window_attention_fast", 4, c::WindowAttentionFastPush::BYTES),
@@ -98,6 +104,8 @@ pub fn all() -> Vec<&'static Shader> {
     base.into_iter()
         .chain(beside)
         .chain(&GEMM_FAST)
+        .chain(&GEMM_MATRIX)
+        .chain([&GEMM_MATRIX_EXPAND, &MATRIX_PROBE])
         .chain(&WINDOW_ATTENTION_FAST)
         .chain(&FUSED_ATTENTION)
         .chain([&COOPMAT, &GEMM_FAST_EXPAND, &GEMM_FAST_JOIN, &NORMALIZE_FAST])

@@ -17,6 +17,9 @@ pub(crate) struct Store {
     upload: Option<Buffer>,
     download: Option<Arc<Buffer>>,
     tensors: BTreeMap<TensorName, (Shape, Arc<Buffer>)>,
+    /// Buffers of released tensors by size, the first to be taken for new ones: a driver takes longer to find memory than
+    /// most kernels run.
+    free: BTreeMap<u64, Vec<Arc<Buffer>>>,
     constants: BTreeMap<String, Arc<Buffer>>,
     /// Constants that a kernel makes, recorded and not known to have run.
     unmade: Vec<String>,
@@ -30,6 +33,7 @@ impl Store {
             upload: None,
             download: None,
             tensors: BTreeMap::new(),
+            free: BTreeMap::new(),
             constants: BTreeMap::new(),
             unmade: Vec::new(),
         })
@@ -38,6 +42,7 @@ impl Store {
     /// Forgets all tensors, and the weights too when another model comes.
     pub(crate) fn clear(&mut self, weights: bool) {
         self.tensors.clear();
+        self.free.clear();
         if weights {
             self.constants.clear();
         }
@@ -60,10 +65,28 @@ impl Store {
         {
             return Ok(buffer.whole());
         }
-        self.tensors.remove(name);
-        let buffer = Arc::new(Buffer::new(&self.device, name.as_str(), shape.bytes() as u64, Place::Device)?);
+        self.release(name);
+        let buffer = self.buffer(name.as_str(), shape.bytes() as u64)?;
         self.tensors.insert(name.clone(), (shape, Arc::clone(&buffer)));
         Ok(buffer.whole())
+    }
+
+    /// A buffer on the device: one that was released and that nobody uses any more, or a new one.
+    fn buffer(&mut self, name: &str, bytes: u64) -> Result<Arc<Buffer>, VulkanError> {
+        let key = Buffer::rounded(bytes);
+        if let Some(free) = self.free.get_mut(&key)
+            && let Some(at) = free.iter().position(|buffer| Arc::strong_count(buffer) == 1)
+        {
+            let buffer = free.swap_remove(at);
+            buffer.rename(name);
+            return Ok(buffer);
+        }
+        let mut made = Buffer::new(&self.device, name, bytes, Place::Device);
+        if matches!(made, Err(VulkanError::Budget { .. } | VulkanError::Memory { .. })) && !self.free.is_empty() {
+            self.free.clear();
+            made = Buffer::new(&self.device, name, bytes, Place::Device);
+        }
+        made.map(Arc::new)
     }
 
     /// Bytes that never change, uploaded when they are first asked for.
@@ -72,7 +95,7 @@ impl Store {
             return Ok(buffer.whole());
         }
         let bytes = make();
-        let buffer = Arc::new(Buffer::new(&self.device, key, bytes.len() as u64, Place::Device)?);
+        let buffer = self.buffer(key, bytes.len() as u64)?;
         self.fill(&buffer, &bytes)?;
         self.constants.insert(key.to_owned(), Arc::clone(&buffer));
         Ok(buffer.whole())
@@ -85,7 +108,7 @@ impl Store {
 
     /// Room for a constant that a kernel will fill: see [`Self::made`].
     pub(crate) fn reserve_constant(&mut self, key: &str, bytes: u64) -> Result<Slice, VulkanError> {
-        let buffer = Arc::new(Buffer::new(&self.device, key, bytes, Place::Device)?);
+        let buffer = self.buffer(key, bytes)?;
         self.constants.insert(key.to_owned(), Arc::clone(&buffer));
         self.unmade.push(key.to_owned());
         Ok(buffer.whole())
@@ -101,7 +124,9 @@ impl Store {
     /// Whether luxury of this size leaves half of the memory to what is needed.
     pub(crate) fn has_room(&self, bytes: u64) -> bool {
         let limit = self.device.memory_limit();
-        bytes <= self.device.info().limits.storage_range && self.device.held().saturating_add(bytes) <= limit / 2
+        let free: u64 = self.free.values().flatten().map(|buffer| buffer.bytes()).sum();
+        let used = self.device.held().saturating_sub(free);
+        bytes <= self.device.info().limits.storage_range && used.saturating_add(bytes) <= limit / 2
     }
 
     /// Small bytes that change from time to time, uploaded anew each time.
@@ -123,7 +148,9 @@ impl Store {
 
     /// Forgets a tensor.
     pub(crate) fn release(&mut self, name: &TensorName) {
-        self.tensors.remove(name);
+        if let Some((_, buffer)) = self.tensors.remove(name) {
+            self.free.entry(buffer.bytes()).or_default().push(buffer);
+        }
     }
 
     /// Reads a tensor back.

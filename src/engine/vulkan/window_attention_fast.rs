@@ -16,6 +16,7 @@ pub(super) static TOWARD_ZERO: Variant = Variant {
     exact: true,
     shaders: &[&WINDOW_ATTENTION_FAST[0]],
     fits: rounds_toward_zero,
+    proven: |_| Ok(()),
     takes: |_, _| true,
     dispatches: |op, binder| stepped(op, binder, &WINDOW_ATTENTION_FAST[0]),
 };
@@ -27,6 +28,7 @@ pub(super) static ANY: Variant = Variant {
     exact: true,
     shaders: &[&WINDOW_ATTENTION_FAST[1]],
     fits: large_enough,
+    proven: |_| Ok(()),
     takes: |_, _| true,
     dispatches: |op, binder| stepped(op, binder, &WINDOW_ATTENTION_FAST[1]),
 };

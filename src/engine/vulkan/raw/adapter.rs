@@ -1,5 +1,6 @@
 //! A physical device: what it is, what it can, how it is chosen.
 
+use super::bfloat16;
 use super::error::{Context as _, VulkanError};
 use super::instance::{Instance, names};
 use ash::{amd, khr, nv, vk};
@@ -37,7 +38,7 @@ pub struct AdapterInfo {
     pub subgroups: Subgroups,
     /// Optional features, as found.
     pub features: Features,
-    /// Cooperative matrix shapes with f16 operands, where the device has them.
+    /// Cooperative matrix shapes with f16 or bfloat16 operands, where the device has them.
     pub cooperative: Vec<CooperativeMatrix>,
     /// Memory heaps.
     pub memory: Vec<Memory>,
@@ -111,6 +112,8 @@ pub struct Features {
     pub integer_dot: bool,
     /// `VK_KHR_cooperative_matrix`.
     pub cooperative_matrix: bool,
+    /// Cooperative matrices of bfloat16 (`VK_KHR_shader_bfloat16`).
+    pub bfloat16_matrix: bool,
     /// f32 rounding toward zero can be asked for.
     pub round_to_zero_f32: bool,
     /// f32 rounding to nearest even can be asked for.
@@ -119,7 +122,7 @@ pub struct Features {
     pub preserve_subnormals_f32: bool,
 }
 
-/// One shape of a cooperative matrix product with f16 operands.
+/// One shape of a cooperative matrix product.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct CooperativeMatrix {
     /// Rows of A and C.
@@ -128,6 +131,8 @@ pub struct CooperativeMatrix {
     pub n: u32,
     /// Columns of A, rows of B.
     pub k: u32,
+    /// Component type of A and B: `f16` or `bf16`.
+    pub operands: &'static str,
     /// Component type of C and of the result: `f16` or `f32`.
     pub accumulator: &'static str,
 }
@@ -283,6 +288,7 @@ impl Adapter {
             full_subgroups: yes(v13.compute_full_subgroups),
             integer_dot: yes(v13.shader_integer_dot_product),
             cooperative_matrix: yes(chain.cooperative.cooperative_matrix),
+            bfloat16_matrix: yes(chain.bfloat16.types) && yes(chain.bfloat16.cooperative_matrix),
             ..self.info.features
         }
     }
@@ -300,6 +306,9 @@ impl Adapter {
         if self.offers(khr::cooperative_matrix::NAME) {
             all = all.push_next(&mut chain.cooperative);
         }
+        if self.offers(bfloat16::NAME) {
+            all = all.push_next(&mut chain.bfloat16);
+        }
         // SAFETY: the chain holds structures that this device's version or extensions know.
         unsafe { self.instance.handle().get_physical_device_features2(self.handle, &mut all) };
         chain.core = all.features;
@@ -312,14 +321,18 @@ impl Adapter {
         // SAFETY: the device offers the extension.
         let shapes = unsafe { loader.get_physical_device_cooperative_matrix_properties(self.handle) };
         let shapes = shapes.context("vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR", &self.info.name)?;
-        let half = vk::ComponentTypeKHR::FLOAT16;
+        let (half, single) = (vk::ComponentTypeKHR::FLOAT16, vk::ComponentTypeKHR::FLOAT32);
+        let known = |s: &vk::CooperativeMatrixPropertiesKHR<'_>| {
+            [half, bfloat16::COMPONENT].contains(&s.a_type) && [half, single].contains(&s.c_type)
+        };
         let fits = shapes.into_iter().filter(|s| {
-            s.a_type == half && s.b_type == half && s.c_type == s.result_type && s.scope == vk::ScopeKHR::SUBGROUP
+            known(s) && s.a_type == s.b_type && s.c_type == s.result_type && s.scope == vk::ScopeKHR::SUBGROUP
         });
         let shape = |s: vk::CooperativeMatrixPropertiesKHR<'_>| CooperativeMatrix {
             m: s.m_size,
             n: s.n_size,
             k: s.k_size,
+            operands: if s.a_type == half { "f16" } else { "bf16" },
             accumulator: if s.c_type == half { "f16" } else { "f32" },
         };
         Ok(fits.map(shape).collect())
@@ -334,6 +347,7 @@ pub(super) struct FeatureChain {
     pub(super) v12: vk::PhysicalDeviceVulkan12Features<'static>,
     pub(super) v13: vk::PhysicalDeviceVulkan13Features<'static>,
     pub(super) cooperative: vk::PhysicalDeviceCooperativeMatrixFeaturesKHR<'static>,
+    pub(super) bfloat16: bfloat16::Features,
 }
 
 impl FeatureChain {
@@ -343,6 +357,7 @@ impl FeatureChain {
         self.v12.p_next = std::ptr::null_mut();
         self.v13.p_next = std::ptr::null_mut();
         self.cooperative.p_next = std::ptr::null_mut();
+        self.bfloat16.p_next = std::ptr::null_mut();
     }
 }
 

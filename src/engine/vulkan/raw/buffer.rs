@@ -51,7 +51,7 @@ impl Buffer {
     /// # Errors
     /// When memory or the budget is exhausted, or a kernel could not see the whole of it.
     pub fn new(device: &Arc<Device>, name: &str, bytes: u64, place: Place) -> Result<Self, VulkanError> {
-        let bytes = bytes.max(4).next_multiple_of(4);
+        let bytes = Self::rounded(bytes);
         let limit = device.info().limits.storage_range;
         if place == Place::Device && bytes > limit {
             return Err(VulkanError::Range { object: name.to_owned(), bytes, limit });
@@ -80,6 +80,16 @@ impl Buffer {
         bound.context("vkBindBufferMemory", name)?;
         device.name(handle, name);
         Ok(buffer)
+    }
+
+    /// The size of a buffer for so many bytes: whole words, one at least.
+    pub(crate) fn rounded(bytes: u64) -> u64 {
+        bytes.max(4).next_multiple_of(4)
+    }
+
+    /// Names the handle anew, for validation messages and captures, when the buffer is taken for something else.
+    pub(crate) fn rename(&self, name: &str) {
+        self.device.name(self.handle, name);
     }
 
     /// The whole buffer, for a kernel.

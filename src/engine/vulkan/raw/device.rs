@@ -3,7 +3,7 @@
 use super::adapter::{Adapter, AdapterInfo, choose};
 use super::error::{Context as _, VulkanError};
 use super::instance::Instance;
-use super::{cache, cache_folder};
+use super::{bfloat16, cache, cache_folder};
 use ash::{ext, khr, vk};
 use gpu_allocator::AllocationError;
 use gpu_allocator::vulkan::{Allocation, AllocationCreateDesc, Allocator, AllocatorCreateDesc};
@@ -11,7 +11,7 @@ use std::ffi::{CStr, CString, c_char};
 use std::fmt;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 /// How a device is chosen and opened.
 #[derive(Clone, Debug, Default)]
@@ -52,6 +52,8 @@ pub struct Device {
     /// Whether the pipeline cache was found on disk.
     warm: bool,
     fault: Mutex<Option<Fault>>,
+    /// What was found out about the device's matrix unit, once for all engines on it.
+    pub(crate) matrix_unit: OnceLock<Result<(), String>>,
     instance: Arc<Instance>,
 }
 
@@ -101,6 +103,7 @@ impl Device {
             pipelines_path: None,
             warm: false,
             fault: Mutex::new(None),
+            matrix_unit: OnceLock::new(),
             instance,
             adapter,
         };
@@ -285,7 +288,7 @@ fn create(adapter: &Adapter, family: u32, options: &DeviceOptions) -> Result<ash
         return Err(lacks(format!("Vulkan 1.1 (it has {})", info.api)));
     }
     let mut extensions: Vec<*const c_char> = Vec::new();
-    let optional: [&CStr; 2] = [khr::portability_subset::NAME, khr::cooperative_matrix::NAME];
+    let optional: [&CStr; 3] = [khr::portability_subset::NAME, khr::cooperative_matrix::NAME, bfloat16::NAME];
     extensions.extend(optional.into_iter().filter(|name| adapter.offers(name)).map(CStr::as_ptr));
     for extension in &options.extensions {
         if !adapter.offers(extension) {
@@ -329,6 +332,10 @@ fn create(adapter: &Adapter, family: u32, options: &DeviceOptions) -> Result<ash
     }
     if found.cooperative_matrix {
         wanted = wanted.push_next(&mut cooperative);
+    }
+    let mut bfloat16 = bfloat16::Features::wanted();
+    if found.bfloat16_matrix {
+        wanted = wanted.push_next(&mut bfloat16);
     }
     // SAFETY: all pointers in `wanted` outlive the call; every feature and extension was found on the device.
     let made = unsafe { adapter.instance.handle().create_device(adapter.handle, &wanted, None) };

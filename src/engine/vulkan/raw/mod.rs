@@ -12,6 +12,7 @@
 #![expect(unsafe_code, reason = "the Vulkan API is unsafe; this folder is the fence around it")]
 
 mod adapter;
+mod bfloat16;
 mod buffer;
 mod cache;
 mod device;

@@ -1,0 +1,168 @@
+//! The exact GEMM on matrix units: the unit's own cut of small terms, moved to where the network cuts.
+//!
+//! The network's sum cuts each of 16 products, and the accumulator, at `2^(E - 13)`, E the largest exponent among them. A
+//! matrix unit of the kind that [`super::matrix_unit`] asks for also cuts each term on its own, but 25 bits below the
+//! largest exponent, and gives the sum as a single. So:
+//!
+//! 1. *Where to cut.* Every product takes 8 of the 16 terms, and two more: `+2^(E + 12)` and `-2^(E + 12)`, which are the
+//!    largest, cancel, and cut everything else at `2^(E + 12 - 25)`. Two such products, one after the other, make the 16
+//!    terms; the accumulator, a single that holds a half, is a term of the first.
+//! 2. *Nothing else is lost.* 16 products below `2^(E + 2)` and the accumulator below `2^(E + 1)` are less than 2^20 units
+//!    of `2^(E - 13)`: a single holds every partial sum.
+//! 3. *E.* One product of bfloat16 powers `2^(8 e)`, the accumulator's power `2^(8 e)` added: 17 equal maxima do not carry
+//!    into the next multiple of 8, so E is the upper five bits of the result's exponent field.
+//! 4. *All E of a fragment.* Row and column operands carry the largest terms, so one product has one E. It is repeated for
+//!    every E that occurs among the subgroup's results (about six with the network's own data), and each result is taken
+//!    from the product that had its own. Below -11 nothing is ever cut, so those share one.
+//! 5. *Result.* Rounded to a half from the exact single. Infinities and NaN in the accumulator stay what they are.
+
+use super::constants::{GemmFastExpandPush, GemmFastJoinPush, GemmFastPush, LANES};
+use super::gemm_fast::{self, Tiling, half_rounding, prepare};
+use super::kernel::{Binder, Dispatch, Variant};
+use super::matrix_unit;
+use super::raw::{Slice, VulkanError};
+use super::shaders::{GEMM_FAST_JOIN, GEMM_MATRIX, GEMM_MATRIX_EXPAND};
+use crate::plan::Op;
+use crate::plan::ops::Gemm;
+
+/// Columns of a block of staged weights, and vectors of one group of it.
+const BLOCK: u32 = 32;
+const VECTORS: u32 = 6 * BLOCK;
+
+pub(super) static MATRIX: Variant = Variant {
+    name: "gemm_matrix",
+    op: "gemm",
+    exact: true,
+    shaders: &[&GEMM_MATRIX[0], &GEMM_MATRIX[1], &GEMM_MATRIX_EXPAND, &GEMM_FAST_JOIN],
+    fits: matrix_unit::fits,
+    proven: matrix_unit::proven,
+    takes: |op, _| matches!(op, Op::Gemm(op) if op.n.is_multiple_of(32) && op.partition.is_multiple_of(16)),
+    dispatches,
+};
+
+/// Tiles, in the order of [`GEMM_MATRIX`].
+const TILES: [Tiling; 2] = [Tiling { rows: 128, columns: 32 }, Tiling { rows: 32, columns: 16 }];
+
+/// The larger tile where it gives every processor several workgroups.
+fn tile([rows, columns, depth]: [u32; 3], processors: u32) -> usize {
+    usize::from(rows.div_ceil(TILES[0].rows) * (columns / TILES[0].columns) * depth < 8 * processors)
+}
+
+/// The weights as the kernel stages them, and the kernel that makes them unless it has run; `None` where memory is too
+/// short for 96 bytes in place of 16.
+fn expanded(
+    op: &Gemm,
+    binder: &mut Binder<'_>,
+    codes: &Slice,
+) -> Result<Option<(Slice, Option<Dispatch>)>, VulkanError> {
+    let (columns, groups) = ((op.groups * op.n) as u32, op.k as u32 / 16);
+    let (key, bytes) = (format!("{} staged for matrices", op.weights), u64::from(columns * groups) * 96);
+    if let Some(held) = binder.store.held_constant(&key) {
+        return Ok(Some((held, None)));
+    }
+    if !binder.store.has_room(bytes) {
+        return Ok(None);
+    }
+    let words = binder.store.reserve_constant(&key, bytes)?;
+    let push = GemmFastExpandPush { first: 0, columns, groups };
+    let buffers = vec![codes.clone(), words.clone()];
+    let dispatch = Dispatch::new(&GEMM_MATRIX_EXPAND, buffers, &push, [(columns * groups).div_ceil(LANES), 1, 1]);
+    Ok(Some((words, Some(dispatch))))
+}
+
+fn dispatches(wanted: &Op, binder: &mut Binder<'_>) -> Result<Vec<Dispatch>, VulkanError> {
+    let Op::Gemm(op) = wanted else { unreachable!("takes() accepts no other op") };
+    let rows = binder.shape(&op.input).tokens() as u32;
+    let [k, n, partition] = [op.k, op.n, op.partition].map(|x| x as u32);
+    // Parts of K are independent chains: where tokens are few they run side by side, and are joined by a second kernel.
+    let parts = k / partition;
+    let split = parts > 1 && op.groups == 1 && tile([rows, n, 1], binder.processors) == 1;
+    let depth = if split { parts } else { op.groups as u32 };
+    let chosen = tile([rows, n, depth], binder.processors);
+    let (mut buffers, mut push, [kind, silu, publishes, keeps], mut grid, products) =
+        prepare(op, binder, TILES[chosen])?;
+    let Some((weights, made)) = expanded(op, binder, &buffers[1])? else {
+        return gemm_fast::without_staging(wanted, binder);
+    };
+    let mut all: Vec<Dispatch> = made.into_iter().collect();
+    buffers[1] = weights;
+    (push.weight_row, push.weight_z) = (k / 16 * VECTORS, n / BLOCK * (k / 16 * VECTORS));
+    let shader = &GEMM_MATRIX[chosen];
+    let half = half_rounding(binder.info);
+    if !split {
+        let chain = if parts > 1 { partition / 16 } else { 0 };
+        let dispatch = Dispatch::new(shader, buffers, &push, grid);
+        all.push(dispatch.specialized(vec![half, kind, silu, publishes, keeps, chain, 0]).costing(products));
+        return Ok(all);
+    }
+    let words = (parts * rows * n / 2) as usize;
+    let scratch = binder.store.scratch(&format!("parts of {rows} rows and {n} columns, {parts}"), words)?;
+    let part = GemmFastPush {
+        groups: partition / 16,
+        input_z: partition,
+        weight_z: partition / 16 * VECTORS,
+        output_z: rows * n,
+        ..push
+    };
+    let outputs = buffers.split_off(4);
+    buffers.extend([binder.nothing()?, scratch.clone()]);
+    grid[2] = parts;
+    let dispatch = Dispatch::new(shader, buffers, &part, grid);
+    all.push(dispatch.specialized(vec![half, kind, 0, 0, 1, 0, 1]).costing(products));
+    let quads = rows * n / 4;
+    let push = GemmFastJoinPush { first: 0, quads, parts, nothing: 0 };
+    let buffers = std::iter::once(scratch).chain(outputs).collect();
+    let join = Dispatch::new(&GEMM_FAST_JOIN, buffers, &push, [quads.div_ceil(LANES), 1, 1]);
+    all.push(join.specialized(vec![half, silu, publishes, keeps]));
+    Ok(all)
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::model::synthetic::Xorshift;
+    use crate::numerics::fdpa::{self, Operand};
+    use crate::numerics::{e4m3, f16, float16, hopper};
+
+    /// Eight terms and the two largest ones in units of `2^(e - 13)`, as the measured unit sums them.
+    fn sum(a: &[u8], b: &[u8], e: i32, accumulator: f16) -> i64 {
+        let two = |power: i32| Operand::from_half(f16::from_f32(f32::powi(2.0, power)));
+        let largest = two(14);
+        let negative = Operand { significand: -largest.significand, ..largest };
+        let real =
+            a.iter().zip(b).map(|(&a, &b)| [a, b].map(|code| Operand::from_half(e4m3::decode_half(code))).into());
+        let pairs = real.chain([(largest, two(e - 2)), (negative, two(e - 2))]);
+        let group = fdpa::group(pairs, accumulator, hopper::FRACTION);
+        assert_eq!(group.shared, e + 12, "the largest terms are the largest");
+        group.units
+    }
+
+    #[test]
+    fn two_products_of_the_measured_unit_are_the_networks_sum() {
+        let mut random = Xorshift::new(0xe4);
+        for round in 0..20_000 {
+            let wild = round % 2 == 0;
+            let mut code = || {
+                let code = (random.draw() >> 8) as u8;
+                if wild { code } else { (code & 0x87) | (0x20 + (code >> 3) % 0x20) }
+            };
+            let (a, b): ([u8; 16], [u8; 16]) = (std::array::from_fn(|_| code()), std::array::from_fn(|_| code()));
+            let accumulator = f16::from_bits(random.draw() as u16);
+            if !accumulator.is_finite() {
+                continue;
+            }
+            let pairs = a.iter().zip(&b).map(|(&a, &b)| (Operand::from_e4m3(a), Operand::from_e4m3(b)));
+            let exact = fdpa::group(pairs.clone(), accumulator, fdpa::FRACTION_FP8);
+            // What the powers tell: 8 (E + 15) in the exponent field, whatever else is added.
+            let power = |e: i32| f64::powi(2.0, 8 * (e + 15) - 127);
+            let powers = pairs.filter_map(|(a, b)| Some(power(a.exponent? + b.exponent?))).sum::<f64>();
+            let own = i32::from((accumulator.to_bits() >> 10) & 0x1f);
+            let all = powers + if own == 0 { 0.0 } else { power(own - 15) };
+            let told = if all == 0.0 { 0 } else { (all.log2().floor() as i32 + 127) >> 3 };
+            let e = told.max(4) - 15;
+            assert_eq!(e, exact.shared.max(-11), "{a:?} {b:?} {accumulator}");
+            let units = sum(&a[..8], &b[..8], e, accumulator) + sum(&a[8..], &b[8..], e, f16::ZERO);
+            let result = float16::from_units(units, e - fdpa::FRACTION_FP8);
+            assert_eq!(result, exact.result, "{a:?} {b:?} {accumulator}");
+        }
+    }
+}
