@@ -40,6 +40,9 @@ pub enum CaptureError {
         /// What is wrong now.
         reason: String,
     },
+    /// Nothing was wrong: the user cancelled, and nothing is left behind.
+    #[error("cancelled")]
+    Cancelled,
     /// The target is not free.
     #[error("there is something already, and it is not overwritten; choose another folder or remove it; path {}", path.display())]
     Exists {

@@ -2,7 +2,7 @@
 
 use super::CaptureError;
 use crate::frame::{Composed, Conditions, Picture};
-use crate::geometry::Geometry;
+use crate::geometry::{Geometry, Size};
 use crate::model::directory::hex;
 use crate::plan::{Detail, Plan, names};
 use crate::tensor::{Tensor, TensorName};
@@ -37,7 +37,7 @@ impl Writer {
         }
         let parent = crate::model::make_parent(target).map_err(fail)?;
         let draft = tempfile::Builder::new().prefix(".capture-").tempdir_in(parent).map_err(fail)?;
-        let side = |size: crate::geometry::Size| json!([size.width, size.height]);
+        let side = |size: Size| json!([size.width, size.height]);
         let mut manifest = Map::new();
         manifest.insert("sourceDimensions".to_owned(), side(geometry.valid));
         manifest.insert("fullDimensions".to_owned(), side(geometry.field));
@@ -122,14 +122,22 @@ impl Writer {
     /// # Errors
     /// When its file cannot be written.
     pub fn output(&mut self, composed: &Composed) -> Result<(), CaptureError> {
-        let (file, dtype, bytes) = if self.manifest.contains_key("proxy") {
+        if self.manifest.contains_key("proxy") {
             let floats: Vec<f32> = composed.pixels.iter().flatten().map(|half| half.to_f32()).collect();
-            ("output.f32", "f32", bytemuck::cast_slice(&floats).to_vec())
+            self.image(composed.size, false, bytemuck::cast_slice(&floats))
         } else {
-            ("output.u8", "u8", composed.to_u8())
-        };
-        let sha256 = self.store(file, &bytes)?;
-        let (width, height) = (composed.size.width, composed.size.height);
+            self.image(composed.size, true, &composed.to_u8())
+        }
+    }
+
+    /// Records the final image as its bytes: RGBA, of u8 or of little-endian f32.
+    ///
+    /// # Errors
+    /// When its file cannot be written.
+    pub fn image(&mut self, size: Size, is_u8: bool, bytes: &[u8]) -> Result<(), CaptureError> {
+        let (file, dtype) = if is_u8 { ("output.u8", "u8") } else { ("output.f32", "f32") };
+        let sha256 = self.store(file, bytes)?;
+        let (width, height) = (size.width, size.height);
         let entry = json!({ "file": file, "width": width, "height": height, "dtype": dtype, "sha256": sha256 });
         self.manifest.insert("nativeOutput".to_owned(), entry);
         self.output = true;

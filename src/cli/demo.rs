@@ -4,7 +4,7 @@
 //! and holds sampled rows of every kernel against the scalar reference.
 
 use super::progress::Progress;
-use super::{Exit, Failure, output};
+use super::{Exit, Failure, interrupt, output};
 use crate::engine::runner::{self, Keep};
 use crate::engine::{Control, EngineSpec, reference};
 use crate::frame;
@@ -41,7 +41,7 @@ fn demonstrate() -> Result<Exit, Failure> {
         info.device,
         published.len()
     ));
-    let control = Control::new();
+    let control = interrupt::job();
     let progress = Progress::start(&control, plan.products());
     let mut tally = Tally::default();
     let scalar = Control::new();

@@ -2,7 +2,7 @@
 
 use super::memory::Memory;
 use super::sources::{self, Loaded, Sources};
-use super::{Exit, Failure, output};
+use super::{Exit, Failure, interrupt, output};
 use crate::compare::parity::Side;
 use crate::diagnosis::search::{self, Stage};
 use crate::diagnosis::what_if::Network;
@@ -91,7 +91,7 @@ pub(super) fn diagnose(arguments: &Arguments, tell: bool) -> Result<([Option<Dia
     let steps = runner::until(&loaded.plan, until);
     let keeper = arguments.memory.keeper(&loaded.plan, &steps, &loaded.model, Habit::Blocks)?;
     let exact = EngineSpec::cpu();
-    let control = Control::new();
+    let control = interrupt::job();
     let progress = |stage: Stage| {
         if let (true, Stage::Testing(name, 0, all)) = (tell, stage) {
             output::complain(&format!("testing {all} candidates on \"{name}\""));

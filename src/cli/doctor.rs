@@ -1,8 +1,7 @@
 //! `blockscope doctor`: whether this machine's engines can be trusted.
 
-use super::{Exit, Failure, output};
+use super::{Exit, Failure, interrupt, output};
 use crate::diagnosis::trust::{self, Check, Depth, Outcome};
-use crate::engine::Control;
 use clap::Args;
 use serde_json::json;
 
@@ -29,7 +28,7 @@ pub(super) fn run(arguments: Arguments) -> Result<Exit, Failure> {
             text(check).iter().for_each(output::line);
         }
     };
-    let checks = trust::examine(depth, &Control::new(), &mut begin, &mut done)?;
+    let checks = trust::examine(depth, &interrupt::job(), &mut begin, &mut done)?;
     let fine = trust::is_fine(&checks);
     let failed = checks.iter().filter(|check| check.outcome == Outcome::Failed).count();
     if quiet {

@@ -1,10 +1,10 @@
 //! `blockscope explain`: how one value came to be.
 
 use super::sources::{self, Look, Opened};
-use super::{Exit, Failure, events, output};
+use super::{Exit, Failure, events, interrupt, output};
 use crate::engine::runner::{self, Keep};
 use crate::engine::trace::{self, Trace};
-use crate::engine::{Control, Engine, EngineError, reference};
+use crate::engine::{Engine, EngineError, reference};
 use crate::model::Model;
 use crate::plan::{Detail, Plan, Step};
 use crate::tensor::{Shape, Tensor, TensorName};
@@ -73,7 +73,7 @@ pub(super) fn around(
         features,
         Some(step),
         &Keep::Nothing,
-        &Control::new(),
+        &interrupt::job(),
         &mut watch,
     )?;
     Ok(found)

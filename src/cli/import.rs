@@ -1,11 +1,11 @@
 //! `blockscope import`: foreign dumps into a capture, with the evidence for how each was read.
 
 use super::progress::Progress;
-use super::{Exit, Failure, output, sources};
+use super::{Exit, Failure, interrupt, output, sources};
 use crate::capture::import::{Decided, Mapping, Survey};
 use crate::capture::{Recording, Writer};
 use crate::engine::runner::{self, Keep};
-use crate::engine::{Control, EngineSpec};
+use crate::engine::{Control, EngineError, EngineSpec};
 use crate::frame::{self, Conditions, Picture};
 use crate::geometry::Size;
 use crate::model;
@@ -43,8 +43,9 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
         return Err(Failure::ask(format_args!("there is nothing to import; path {}", path.display())));
     }
     if path.join("manifest.json").exists() {
-        return copy(arguments);
+        return copy(arguments, &interrupt::job());
     }
+    let control = interrupt::job();
     let mapping = mapping(arguments)?;
     let size = arguments.size.or(mapping.size());
     let size = size.ok_or_else(|| Failure::ask("expected --size WxH, the valid size that the dumps were made at"))?;
@@ -58,7 +59,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     }
     let features = features(arguments, &survey)?;
     let expected = match &arguments.model {
-        Some(model) => reference(model, &survey, &features)?,
+        Some(model) => reference(model, &survey, &features, &control)?,
         None => BTreeMap::new(),
     };
     let lookup = |name: &TensorName| match expected.get(name) {
@@ -85,7 +86,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
             sidecar.display()
         )));
     }
-    survey.write(&decided, Some(&features), &arguments.out).map_err(Failure::ask)?;
+    survey.write(&decided, Some(&features), &arguments.out, &control).map_err(Failure::ask)?;
     output::save(&sidecar, text.as_bytes())?;
     output::line(format_args!(
         "imported {} tensors into {}; how each was read is in {}",
@@ -150,7 +151,12 @@ fn features(arguments: &Arguments, survey: &Survey) -> Result<Tensor, Failure> {
 }
 
 /// What the reference makes of the same input.
-fn reference(spec: &str, survey: &Survey, features: &Tensor) -> Result<BTreeMap<TensorName, Tensor>, Failure> {
+fn reference(
+    spec: &str,
+    survey: &Survey,
+    features: &Tensor,
+    control: &Control,
+) -> Result<BTreeMap<TensorName, Tensor>, Failure> {
     let model = Arc::new(model::open(spec).map_err(Failure::ask)?);
     let plan = Arc::new(survey.plan.clone());
     let wanted: std::collections::BTreeSet<TensorName> = survey.tensors().cloned().collect();
@@ -158,16 +164,15 @@ fn reference(spec: &str, survey: &Survey, features: &Tensor) -> Result<BTreeMap<
     let mut expected = BTreeMap::from([(features.name.clone(), features.clone())]);
     let Some(last) = last else { return Ok(expected) };
     let (mut engine, plan) = sources::open_engine(&"cpu".parse::<EngineSpec>().map_err(Failure::ask)?, &plan)?;
-    let control = Control::new();
     let products = plan.steps[..=last].iter().map(|step| step.op.products(&plan)).sum();
-    let progress = Progress::start(&control, products);
+    let progress = Progress::start(control, products);
     let outcome = runner::run_from_features(
         &mut *engine,
         (&plan, &model),
         features.clone(),
         Some(last),
         &Keep::Named(wanted),
-        &control,
+        control,
         &mut |_, step, _| {
             progress.at(step.block);
             Ok(())
@@ -190,7 +195,7 @@ fn tell(one: &Decided) {
 }
 
 /// A capture written anew: checked, with hashes, in today's form.
-fn copy(arguments: &Arguments) -> Result<Exit, Failure> {
+fn copy(arguments: &Arguments, control: &Control) -> Result<Exit, Failure> {
     let recording = Recording::open(&arguments.path).map_err(Failure::ask)?;
     if let Some(expected) = arguments.size.filter(|size| *size != recording.geometry.valid) {
         let found = recording.geometry.valid;
@@ -206,8 +211,14 @@ fn copy(arguments: &Arguments) -> Result<Exit, Failure> {
     }
     let mut count = 0;
     for name in recording.names().filter(|name| **name != names::features()) {
+        if control.is_cancelled() {
+            return Err(EngineError::Cancelled.into());
+        }
         writer.add(&recording.tensor(name).map_err(Failure::ask)?).map_err(Failure::ask)?;
         count += 1;
+    }
+    if let Some(output) = &recording.output {
+        writer.image(output.size, output.is_u8, &output.read().map_err(Failure::ask)?).map_err(Failure::ask)?;
     }
     writer.finish("not in the imported capture", recording.metadata.clone()).map_err(Failure::ask)?;
     output::line(format_args!("imported {count} tensors into {}", arguments.out.display()));

@@ -23,6 +23,7 @@ mod events;
 mod explain;
 mod failure;
 mod import;
+mod interrupt;
 mod memory;
 mod model;
 mod output;

@@ -1,6 +1,7 @@
 //! Standard output and files: the only place that writes them.
 
 use super::Failure;
+use crate::model;
 use serde_json::Value;
 use std::fmt::Display;
 use std::io::Write as _;
@@ -30,25 +31,20 @@ pub(super) fn text_to(target: &str, text: &str) -> Result<(), Failure> {
     save(Path::new(target), text.as_bytes())
 }
 
-/// Writes a file whole or not at all: beside its target first, then renamed.
+/// Writes a file whole or not at all.
 pub(super) fn save(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
-    let cannot = |error: std::io::Error| Failure::ask(format_args!("cannot write: {error}; path {}", path.display()));
-    let mut draft = draft(path)?;
-    draft.write_all(bytes).map_err(cannot)?;
-    draft.persist(path).map_err(|error| cannot(error.error))?;
-    Ok(())
+    check_place(path)?;
+    model::write_file(path, bytes).map_err(|error| cannot(&error, path))
 }
 
 /// Fails early when a file cannot be written later: before a long run, not behind it.
 pub(super) fn check_writable(path: &Path) -> Result<(), Failure> {
-    draft(path).map(drop)
+    check_place(path)?;
+    // The draft's own name, which the error would show, is nobody's concern.
+    model::draft_file(path).map(drop).map_err(|error| cannot(&error.kind().into(), path))
 }
 
-fn draft(path: &Path) -> Result<tempfile::NamedTempFile, Failure> {
-    // The draft's own name, which the error would show, is nobody's concern.
-    let cannot = |error: std::io::Error| {
-        Failure::ask(format_args!("cannot write: {}; path {}", std::io::Error::from(error.kind()), path.display()))
-    };
+fn check_place(path: &Path) -> Result<(), Failure> {
     let parent = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
     if path.is_dir() {
         return Err(Failure::ask(format_args!("expected a file to write, found a directory; path {}", path.display())));
@@ -56,11 +52,9 @@ fn draft(path: &Path) -> Result<tempfile::NamedTempFile, Failure> {
     if !parent.is_dir() {
         return Err(Failure::ask(format_args!("cannot write: there is no such folder; path {}", path.display())));
     }
-    let mut builder = tempfile::Builder::new();
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt as _;
-        builder.permissions(std::fs::Permissions::from_mode(0o644));
-    }
-    builder.prefix(".blockscope-").tempfile_in(parent).map_err(cannot)
+    Ok(())
+}
+
+fn cannot(error: &std::io::Error, path: &Path) -> Failure {
+    Failure::ask(format_args!("cannot write: {error}; path {}", path.display()))
 }

@@ -3,14 +3,14 @@
 use super::memory::Memory;
 use super::progress::Progress;
 use super::sources::{self, Loaded, Sources};
-use super::{Exit, Failure, output, watch};
+use super::{Exit, Failure, interrupt, output, watch};
 use crate::compare::parity::{self, Mode, Question, Row, Side};
 use crate::diagnosis::what_if::Network;
 use crate::diagnosis::{self, WhatIf};
 use crate::engine::memory::Habit;
-use crate::engine::{Control, runner};
-use crate::plan::Role;
-use crate::report::{self, Format, Report, compose};
+use crate::engine::runner;
+use crate::plan::{Plan, Role};
+use crate::report::{self, Format, Report, compose, quoted};
 use clap::{Args, ValueEnum};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -77,7 +77,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     let mut sides = sources::sides(&arguments.sources, opened, &arguments.reference)?;
     let plan = Arc::clone(&sides.loaded.plan);
     let last = arguments.until.as_deref().map(|text| sources::step(&plan, text)).transpose()?;
-    let control = Control::new();
+    let control = interrupt::job();
     let steps = runner::until(&plan, last);
     let habit = Habit::Steps { engines: sides.engines() };
     let keeper = arguments.memory.keeper(&plan, &steps, &sides.loaded.model, habit)?;
@@ -124,13 +124,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     }
     let ends = ends(arguments, &effects, &question, last)?;
     report.pattern.extend(ends.iter().cloned());
-    let option = if watched.is_some() { "watch" } else { "subject" };
-    report.command = format!(
-        "blockscope parity --{option} {named} --reference {} --mode {} {}",
-        arguments.reference,
-        mode.word(),
-        arguments.sources.command(&plan)
-    );
+    report.command = command(arguments, &named, mode, &plan);
     for (target, format) in [(&arguments.json, Format::Json), (&arguments.junit, Format::Junit)] {
         if let Some(target) = target {
             let bytes = report::export(&report, format);
@@ -149,6 +143,25 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
         (_, 0) => Exit::Exact,
         _ => Exit::Differs,
     })
+}
+
+/// The command line that asks the same again.
+fn command(arguments: &Arguments, named: &str, mode: Mode, plan: &Plan) -> String {
+    let option = if arguments.watch.is_some() { "watch" } else { "subject" };
+    let mut line = format!(
+        "blockscope parity --{option} {} --reference {} --mode {} {}",
+        quoted(named),
+        quoted(&arguments.reference),
+        mode.word(),
+        arguments.sources.command(plan)
+    );
+    let map = arguments.map.as_ref().map(|map| map.display().to_string());
+    for (option, value) in [("--map", map.as_ref()), ("--until", arguments.until.as_ref())] {
+        if let Some(value) = value {
+            line += &format!(" {option} {}", quoted(value));
+        }
+    }
+    if arguments.noise_floor { line + " --noise-floor" } else { line }
 }
 
 /// What is compared, in one line.

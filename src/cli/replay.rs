@@ -1,7 +1,7 @@
 //! `blockscope replay`: a repro bundle again, alone.
 
-use super::{Exit, Failure, output, sources};
-use crate::engine::{Control, EngineSpec};
+use super::{Exit, Failure, interrupt, output, sources};
+use crate::engine::EngineSpec;
 use crate::model::{self, Model};
 use crate::report::bundle::Bundle;
 use crate::report::bundle::replay::{self, Agreement, Replay};
@@ -29,7 +29,7 @@ pub(super) struct Arguments {
 pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     let bundle = Bundle::open(&arguments.bundle).map_err(Failure::ask)?;
     let model = weights(arguments, &bundle)?;
-    let control = Control::new();
+    let control = interrupt::job();
     let mut all = vec![replay::by_reference(&bundle, &model, &control)?];
     for spec in &arguments.engine {
         let (mut engine, plan) = sources::open_engine(spec, &bundle.plan)?;

@@ -6,16 +6,17 @@
 use super::memory::Memory;
 use super::progress::Progress;
 use super::sources::{self, Sources};
-use super::{Exit, Failure, output};
+use super::{Exit, Failure, interrupt, output};
 use crate::compare::parity::{self as compare, Mode, Question, Side};
-use crate::diagnosis::{self, Diagnosis};
+use crate::diagnosis::what_if::Network;
+use crate::diagnosis::{self, Diagnosis, WhatIf};
 use crate::engine::memory::Habit;
 use crate::engine::{Control, EngineSpec, runner};
 use crate::model::Model;
-use crate::plan::{Detail, Plan};
+use crate::plan::{Detail, Plan, Role};
 use crate::report::bundle::{self, Labels};
 use crate::report::compose::{self, Pins};
-use crate::report::{self, Fact, Format, Material, Report, material};
+use crate::report::{self, Fact, Format, Material, Report, material, quoted};
 use crate::tensor::{Keeper, Tensor, TensorName};
 use clap::Args;
 use std::path::{Path, PathBuf};
@@ -58,6 +59,9 @@ pub(super) struct Arguments {
     /// Do not test the known causes.
     #[arg(long)]
     no_causes: bool,
+    /// Also run the exact network with a sum reordered in every block, and say how far rounding alone carries.
+    #[arg(long)]
+    noise_floor: bool,
 }
 
 pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
@@ -79,16 +83,22 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     let keeper = arguments.memory.keeper(&plan, &steps, &sides.loaded.model, habit)?;
     sides.keep_within(&keeper)?;
     let (mut subject, mut reference, loaded) = (sides.subject, sides.reference, sides.loaded);
-    let control = Control::new();
+    let control = interrupt::job();
     let products = plan.steps[steps.clone()].iter().map(|step| step.op.products(&plan)).sum::<u64>() * 2;
     let progress = Progress::start(&control, products);
-    let mut pins = Pins::new(pins);
+    if arguments.noise_floor && sides.features.is_none() {
+        return Err(Failure::ask("the noise floor needs an input: expected --input, since the recording has none"));
+    }
+    let (mut pins, mut effect) = (Pins::new(pins), WhatIf::default());
     let (model, mode) = (&loaded.model, Mode::Both);
     let question = Question { plan: &plan, model, features: sides.features.clone(), steps, mode, control: &control };
     let answer = compare::ask(&mut subject, &mut reference, &question, &mut |row, tensors| {
         progress.at(row.block);
         if let Some((subject, reference)) = tensors {
             pins.look(subject, reference);
+            if row.role == Role::Boundary && row.accumulated.is_some() && subject.shape == reference.shape {
+                effect.add(&plan.geometry, question.features.as_ref(), subject, reference);
+            }
         }
     })?;
     drop(progress);
@@ -103,6 +113,11 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
         });
     }
     report.pins = pins.into_report();
+    report.effect = Some(effect).filter(|effect| effect.head().is_some());
+    if let (true, Some(features)) = (arguments.noise_floor, &question.features) {
+        let network = Network { plan: &plan, model, features, until: last };
+        report.noise_floor = Some(diagnosis::noise_floor(&network, &control, &mut |_| {})?);
+    }
     let (compared, differing) = answer.tally();
     let mut material = None;
     if differing > 0 {
@@ -194,20 +209,10 @@ fn command(arguments: &Arguments, plan: &Plan) -> String {
     {
         line += &format!(" {option} {}", quoted(value));
     }
-    if arguments.no_causes {
-        line += " --no-causes";
+    for (given, option) in [(arguments.no_causes, " --no-causes"), (arguments.noise_floor, " --noise-floor")] {
+        line += if given { option } else { "" };
     }
     line + " --out DIR"
-}
-
-/// A word as a shell takes it.
-fn quoted(text: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:+@,=".contains(c);
-    if !text.is_empty() && text.chars().all(plain) {
-        text.to_owned()
-    } else {
-        format!("'{}'", text.replace('\'', "'\\''"))
-    }
 }
 
 fn formats(names: &[String]) -> Result<Vec<Format>, Failure> {

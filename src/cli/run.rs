@@ -6,14 +6,14 @@ use super::events::Recorder;
 use super::memory::Memory;
 use super::progress::Progress;
 use super::sources::{self, Loaded, Sources};
-use super::{Exit, Failure, output};
+use super::{Exit, Failure, interrupt, output};
 use crate::capture::{Writer, write_digests};
 use crate::engine::memory::Habit;
 use crate::engine::runner::{self, Keep};
-use crate::engine::{Control, Engine, EngineError, EngineInfo, EngineSpec, StepReport, measure};
+use crate::engine::{Engine, EngineError, EngineInfo, EngineSpec, StepReport, measure};
 use crate::frame;
 use crate::plan::{Detail, Plan, Role, Step, names};
-use crate::tensor::{Digest, Element, Tensor, TensorName, npy, run_digest};
+use crate::tensor::{Digest, Tensor, TensorName, npy, run_digest};
 use clap::Args;
 use serde_json::{Map, Value, json};
 use std::collections::{BTreeMap, BTreeSet};
@@ -102,6 +102,8 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     engine.keep_within(&keeper);
     loaded.input.features = keeper.keep(loaded.input.features).map_err(EngineError::from)?;
     let quiet = arguments.json || piped != [false; 2];
+    // From here on an interrupted run takes its unfinished capture away with it.
+    let control = interrupt::job();
     let mut recorder = arguments.events.as_deref().map(|target| Recorder::new(target, arguments.event_places));
     let mut saver = Saver::create(arguments, &plan, &loaded, dumps, (range.end, quiet))?;
     let info = engine.info();
@@ -118,7 +120,6 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
             products as f64 / 1e9
         ));
     }
-    let control = Control::new();
     let progress = Progress::start(&control, products);
     let outcome = runner::run_from_features(
         &mut *engine,
@@ -242,7 +243,7 @@ impl<'a> Saver<'a> {
 
     fn save(&mut self, tensor: &Tensor, recorded: bool) -> Result<(), Failure> {
         if let Some(path) = self.dumps.get(&tensor.name) {
-            output::save(path, &npy_of(tensor))?;
+            output::save(path, &npy::of(tensor))?;
         }
         if let (Some(capture), true) = (&mut self.capture, recorded) {
             capture.add(tensor).map_err(Failure::ask)?;
@@ -327,17 +328,6 @@ fn dumps(plan: &Plan, texts: &[String], end: usize) -> Result<BTreeMap<TensorNam
         Ok((name, PathBuf::from(file)))
     };
     texts.iter().map(parse).collect()
-}
-
-/// A tensor as .npy: `[height][width][channels]`, E4M3 as u8 codes.
-fn npy_of(tensor: &Tensor) -> Vec<u8> {
-    let kind = match tensor.shape.element {
-        Element::E4m3 => npy::NpyType::U1,
-        Element::F16 => npy::NpyType::F2,
-        Element::F32 => npy::NpyType::F4,
-    };
-    let size = tensor.shape.size;
-    npy::write(kind, &[size.height, size.width, tensor.shape.channels], tensor.bytes())
 }
 
 fn text_of(plan: &Plan, boundary: &Boundary) -> String {

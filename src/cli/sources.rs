@@ -9,6 +9,7 @@ use crate::frame::{Conditions, Input};
 use crate::geometry::{Geometry, Size};
 use crate::model::{self, Model};
 use crate::plan::{Detail, Plan};
+use crate::report::quoted;
 use crate::tensor::{Keeper, Tensor, TensorName};
 use clap::Args;
 use std::path::Path;
@@ -84,8 +85,8 @@ impl Look {
 impl Sources {
     /// The options that name these sources again.
     pub(super) fn command(&self, plan: &Plan) -> String {
-        let input = self.input.as_ref().map(|input| format!(" --input {input}")).unwrap_or_default();
-        format!("--model {}{input} --size {}", self.model, plan.geometry.valid)
+        let input = self.input.as_ref().map(|input| format!(" --input {}", quoted(input))).unwrap_or_default();
+        format!("--model {}{input} --size {}", quoted(&self.model), plan.geometry.valid)
     }
 }
 

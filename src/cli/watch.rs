@@ -5,20 +5,18 @@
 
 use super::progress::Progress;
 use super::sources::Sides;
-use super::{Failure, output};
+use super::{Failure, interrupt, output};
 use crate::capture::Recording;
 use crate::capture::import::Mapping;
 use crate::capture::watch::{Arrival, Watch};
 use crate::compare::compare;
 use crate::compare::parity::Side;
-use crate::engine::Control;
 use crate::engine::runner::{self, Keep};
 use crate::plan::names;
 use crate::tensor::{Tensor, TensorName};
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 /// How often the folder is looked at.
@@ -45,15 +43,8 @@ pub(super) fn collect(question: &Question<'_>, sides: &mut Sides) -> Result<(), 
         return Err(Failure::ask(format_args!("expected the mapping's size {expected}, found {found}; give --size")));
     }
     let expected = expected(question, sides)?;
-    let stop = Arc::new(AtomicBool::new(false));
-    let flag = Arc::clone(&stop);
-    // A second Ctrl-C, when the first one did not end it, ends the program as it always does.
-    let handler = move || {
-        if flag.swap(true, Ordering::Relaxed) {
-            std::process::exit(130);
-        }
-    };
-    ctrlc::set_handler(handler).map_err(|e| Failure::ask(format_args!("Ctrl-C cannot be watched: {e}")))?;
+    // Ctrl-C ends the watching, and what came is compared.
+    let watching = interrupt::job();
     let steps = runner::until(&plan, question.last);
     let missing = |came: &BTreeMap<TensorName, Tensor>| {
         let within = |name: &&TensorName| plan.tensor(name).step.is_some_and(|step| steps.contains(&step));
@@ -70,7 +61,7 @@ pub(super) fn collect(question: &Question<'_>, sides: &mut Sides) -> Result<(), 
     let mut watch = Watch::new(question.folder, plan.geometry, mapping);
     let mut came: BTreeMap<TensorName, Tensor> = BTreeMap::new();
     let mut last = Instant::now();
-    while missing(&came) > 0 && last.elapsed() < question.idle && !stop.load(Ordering::Relaxed) {
+    while missing(&came) > 0 && last.elapsed() < question.idle && !watching.is_cancelled() {
         for arrival in watch.poll(&|name| expected.get(name).cloned()) {
             last = Instant::now();
             if !question.quiet {
@@ -83,7 +74,7 @@ pub(super) fn collect(question: &Question<'_>, sides: &mut Sides) -> Result<(), 
         std::thread::sleep(PERIOD);
     }
     if !question.quiet && missing(&came) > 0 {
-        let why = if stop.load(Ordering::Relaxed) { "stopped" } else { "nothing new came" };
+        let why = if watching.is_cancelled() { "stopped" } else { "nothing new came" };
         output::line(format_args!("{why}: {} tensors are there, {} boundaries are not", came.len(), missing(&came)));
     }
     let there = |name: &TensorName| came.contains_key(name);
@@ -121,7 +112,7 @@ fn expected(question: &Question<'_>, sides: &mut Sides) -> Result<BTreeMap<Tenso
                 sides.features.clone().ok_or_else(|| Failure::ask("the reference has no input to run on"))?;
             let all: usize = plan.tensors.values().map(|info| info.shape.bytes()).sum();
             let keep = if all <= KEEP_ALL { Keep::All } else { Keep::Boundaries };
-            let control = Control::new();
+            let control = interrupt::job();
             let steps = runner::until(own, question.last);
             let progress = Progress::start(&control, own.steps[steps].iter().map(|step| step.op.products(own)).sum());
             let watch: &mut runner::Watch<'_> = &mut |_, step, _| {

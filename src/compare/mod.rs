@@ -13,14 +13,17 @@ mod class;
 mod count;
 mod histogram;
 mod measures;
+mod output;
 pub mod parity;
+mod recorded;
 mod text;
 
 pub use attribution::Attribution;
 pub use class::{Class, Counts, class_of, distance};
 pub use histogram::Histogram;
 pub use measures::Measures;
-pub use text::bits;
+pub use output::{Image, OUTPUT, Pixels};
+pub use text::{bits, percent};
 
 use crate::geometry::WindowGrid;
 use crate::tensor::{Digest, Shape, Tensor, TensorName};

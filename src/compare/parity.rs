@@ -6,11 +6,12 @@
 //!
 //! Where both sides run and a step's inputs are equal, one run answers both questions.
 
-use super::{Comparison, Verdict, compare};
-use crate::capture::{CaptureError, Recording};
+pub use super::recorded::Recorded;
+
+use super::{Comparison, OUTPUT, Verdict, compare, output};
 use crate::engine::{Control, Engine, EngineError};
 use crate::model::Model;
-use crate::plan::{Plan, Role, Step};
+use crate::plan::{Plan, Role, Step, names};
 use crate::tensor::{Digest, Tensor, TensorName};
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -46,55 +47,6 @@ impl Mode {
             Self::Isolated => "isolated",
             Self::Both => "both",
         }
-    }
-}
-
-/// Tensors that somebody recorded. A tensor that is not there says why.
-pub trait Recorded {
-    /// Whether the bytes of a tensor are known.
-    fn has(&self, name: &TensorName) -> bool;
-
-    /// The bytes of a tensor.
-    ///
-    /// # Errors
-    /// Why they are not known.
-    fn tensor(&self, name: &TensorName) -> Result<Tensor, String>;
-
-    /// The digest of a tensor, of which perhaps nothing else is known.
-    ///
-    /// # Errors
-    /// Why it is not known.
-    fn digest(&self, name: &TensorName) -> Result<Digest, String>;
-
-    /// What is known about the run that made them: name and value.
-    fn facts(&self) -> Vec<(String, String)> {
-        Vec::new()
-    }
-}
-
-impl Recorded for Recording {
-    fn has(&self, name: &TensorName) -> bool {
-        Self::has(self, name.as_str())
-    }
-
-    fn tensor(&self, name: &TensorName) -> Result<Tensor, String> {
-        Self::tensor(self, name).map_err(reason)
-    }
-
-    fn digest(&self, name: &TensorName) -> Result<Digest, String> {
-        Self::digest(self, name).map_err(reason)
-    }
-
-    fn facts(&self) -> Vec<(String, String)> {
-        Self::facts(self)
-    }
-}
-
-/// The reason alone: the row names the tensor.
-fn reason(error: CaptureError) -> String {
-    match error {
-        CaptureError::Missing { reason, .. } | CaptureError::Changed { reason, .. } => reason,
-        other => other.to_string(),
     }
 }
 
@@ -134,6 +86,13 @@ impl Row {
         Self { name: name.clone(), step: step.index, block, kernel, role: info.role, accumulated: None, isolated: None }
     }
 
+    /// The row of the output image, which no step writes: it is composed behind the last one.
+    fn output(plan: &Plan, accumulated: Option<Comparison>, isolated: Option<Comparison>) -> Self {
+        let last = plan.steps.last().expect("a plan has steps");
+        let (step, block, role) = (last.index, last.block, Role::Boundary);
+        Self { name: OUTPUT.into(), step, block, kernel: "compose", role, accumulated, isolated }
+    }
+
     /// Both answers that exist, accumulated first.
     pub fn answers(&self) -> impl Iterator<Item = &Comparison> {
         self.accumulated.iter().chain(&self.isolated)
@@ -161,7 +120,7 @@ impl Parity {
     /// The first tensor of any kind that differs in isolation: the kernel at fault.
     pub fn first_kernel(&self) -> Option<&Row> {
         let differs = |row: &&Row| row.isolated.as_ref().is_some_and(|answer| answer.verdict.is_difference());
-        self.rows.iter().find(differs)
+        self.rows.iter().filter(|row| row.name.as_str() != OUTPUT).find(differs)
     }
 
     /// Answers compared, and of these the ones that differ.
@@ -313,12 +272,13 @@ fn recorded(
     let asked: Vec<&TensorName> = question.plan.boundaries.iter().filter(|name| within(question, name)).collect();
     let mut rows: Vec<Row> = asked.iter().map(|name| Row::new(question.plan, name)).collect();
     // Where nothing but the input is recorded in front of a tensor, one run through the network answers both questions.
-    let features = crate::plan::names::features();
+    let features = names::features();
     let only_input = |row: &&Row| {
         let (_, given) = segment(plan, &|name| record.has(name) || *name == features, &row.name);
         question.mode.isolated() && given.iter().all(|input| *input == features)
     };
     let from_input: BTreeSet<TensorName> = rows.iter().filter(only_input).map(|row| row.name.clone()).collect();
+    let mut head = None;
     if question.mode.accumulated() || !from_input.is_empty() {
         engine.load(plan, question.model)?;
         match &question.features {
@@ -330,6 +290,9 @@ fn recorded(
                 engine.write(features.clone())?;
                 // Rows with all their answers are told at once, with both tensors.
                 let done = |row: &mut Row, computed: Tensor, known: Option<Tensor>| {
+                    if row.name.as_str() == names::HEAD {
+                        head = Some(computed.clone());
+                    }
                     let both = from_input.contains(&row.name);
                     row.isolated = both.then(|| row.accumulated.clone()).flatten();
                     if both || question.mode == Mode::Accumulated {
@@ -364,6 +327,18 @@ fn recorded(
     }
     if !question.mode.accumulated() {
         rows.iter_mut().for_each(|row| row.accumulated = None);
+    }
+    if question.steps.end == plan.steps.len()
+        && let Some(known) = record.output()
+    {
+        let own = || head.ok_or_else(|| "there is no input to run from".to_owned());
+        let recorded = || record.tensor(&names::HEAD.into()).map_err(|reason| format!("head: {reason}"));
+        let judge = |head| output::judge(head, &known, question, engine_is_subject);
+        let accumulated = question.mode.accumulated().then(|| judge(own()));
+        let isolated = question.mode.isolated().then(|| judge(recorded()));
+        let row = Row::output(question.plan, accumulated, isolated);
+        report(&row, None);
+        rows.push(row);
     }
     Ok(Parity { rows })
 }
@@ -401,7 +376,7 @@ fn from_recorded(
     question: &Question<'_>,
     name: &TensorName,
 ) -> Result<Result<Tensor, String>, EngineError> {
-    let features = crate::plan::names::features();
+    let features = names::features();
     let (steps, given) = segment(plan, &|name| record.has(name) || *name == features, name);
     for input in &given {
         let tensor = match &question.features {
@@ -456,7 +431,17 @@ fn two_recordings(s: &dyn Recorded, r: &dyn Recorded, question: &Question<'_>, r
         report(&row, pair.as_ref().map(|(got, expected)| (got, expected)));
         row
     });
-    Parity { rows: rows.collect() }
+    let mut rows: Vec<Row> = rows.collect();
+    if let (Some(got), Some(expected), true) = (s.output(), r.output(), question.steps.end == question.plan.steps.len())
+    {
+        let not = |why: String| Comparison::not_compared(OUTPUT.into(), why);
+        let answer = got.and_then(|got| Ok(got.compare(&expected?))).unwrap_or_else(not);
+        let (accumulated, isolated) = (question.mode.accumulated(), question.mode.isolated());
+        let row = Row::output(question.plan, accumulated.then_some(answer), isolated.then(|| not(alone.to_owned())));
+        report(&row, None);
+        rows.push(row);
+    }
+    Parity { rows }
 }
 
 fn within(question: &Question<'_>, name: &TensorName) -> bool {

@@ -38,3 +38,15 @@ impl fmt::Display for Difference {
 pub fn bits(element: Element, bits: u32) -> String {
     format!("{bits:#0width$x}", width = 2 + 2 * element.bytes())
 }
+
+/// A share as people read it: `12.3 %`, with more digits where it is small. Only all is 100 %.
+pub fn percent(share: f64) -> String {
+    match share * 100.0 {
+        0.0 => "0 %".to_owned(),
+        100.0 => "100 %".to_owned(),
+        p if p > 99.9 => "99.9 %".to_owned(),
+        p if p >= 10.0 => format!("{p:.1} %"),
+        p if p >= 0.01 => format!("{p:.2} %"),
+        p => format!("{p:.1e} %"),
+    }
+}

@@ -9,7 +9,7 @@
 //! * A peak signal-to-noise ratio never says "equal": only bytes do.
 
 use super::Profile;
-use crate::compare::Details;
+use crate::compare::{Details, percent};
 use crate::engine::spec::{Change, EngineSpec};
 use crate::engine::{Control, Engine, EngineError, runner};
 use crate::frame::{self, Composed};
@@ -24,7 +24,7 @@ use std::sync::Arc;
 pub const REORDERED: &str = "squares-in-order";
 
 /// One tensor, or the image, of a subject beside the exact one.
-#[derive(Clone, Debug, PartialEq, serde::Serialize)]
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Effect {
     /// The boundary, or `image`.
     pub name: String,
@@ -38,7 +38,7 @@ pub struct Effect {
 }
 
 /// A subject beside the exact network, from the first boundary to the image.
-#[derive(Clone, Debug, Default, PartialEq, serde::Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct WhatIf {
     /// Every boundary, in order; the head is the last.
     pub boundaries: Vec<Effect>,
@@ -69,11 +69,16 @@ impl Effect {
         Self { name: "image".to_owned(), differing, bytes: theirs.len() as u64, psnr }
     }
 
+    /// Differing bytes as a share of all, 0 to 1.
+    pub fn share(&self) -> f64 {
+        self.differing as f64 / self.bytes.max(1) as f64
+    }
+
     /// In one phrase.
     pub fn phrase(&self) -> String {
-        let share = 100.0 * self.differing as f64 / self.bytes.max(1) as f64;
         let psnr = self.psnr.map(|psnr| format!(", PSNR {psnr:.1} dB")).unwrap_or_default();
-        format!("{}: {} of {} bytes differ ({share:.2} %){psnr}", self.name, self.differing, self.bytes)
+        let share = percent(self.share());
+        format!("{}: {} of {} bytes differ ({share}){psnr}", self.name, self.differing, self.bytes)
     }
 }
 
@@ -86,6 +91,30 @@ impl WhatIf {
     /// Head and image in one phrase.
     pub fn phrase(&self) -> String {
         self.head().into_iter().chain(&self.image).map(Effect::phrase).collect::<Vec<_>>().join("; ")
+    }
+
+    /// What the end says beside the noise floor, which was run as far; nothing where either has no measure there.
+    pub fn against(&self, floor: &Self) -> Option<String> {
+        let ends = [self, floor].map(|ends| ends.image.as_ref().or_else(|| ends.head()));
+        let [Some(own), Some(floor)] = ends else { return None };
+        if own.name != floor.name {
+            return None;
+        }
+        if own.differing == 0 {
+            return Some(format!("in the end nothing differs: {} has the exact bytes", own.name));
+        }
+        // Zeros of another sign have no measure.
+        let (own, floor, name) = (own.psnr?, floor.psnr?, &own.name);
+        Some(match own >= floor {
+            true => format!(
+                "the subject's {name} is no further from the exact one than a reordered sum carries it ({own:.1} dB against \
+                 {floor:.1} dB): in the end it looks like rounding"
+            ),
+            false => format!(
+                "the subject's {name} is further from the exact one than a reordered sum carries it ({own:.1} dB against \
+                 {floor:.1} dB): more than rounding"
+            ),
+        })
     }
 
     /// Takes a boundary in, and the image once both heads are known.

@@ -32,6 +32,11 @@ impl Control {
         self.cancel.load(Ordering::Relaxed)
     }
 
+    /// Whether another handle is a clone of this one.
+    pub fn is(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.cancel, &other.cancel)
+    }
+
     /// Reports finished products.
     pub fn advance(&self, products: u64) {
         self.progress.done.fetch_add(products, Ordering::Relaxed);

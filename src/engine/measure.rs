@@ -260,11 +260,19 @@ pub fn median(values: &mut [f64]) -> f64 {
     if values.len().is_multiple_of(2) { f64::midpoint(values[middle - 1], values[middle]) } else { values[middle] }
 }
 
-/// The process's largest resident size so far, where the system tells: `VmHWM` of `/proc/self/status`.
+/// The process's largest resident size so far, where the system tells.
 pub fn peak_resident() -> Option<u64> {
-    let status = std::fs::read_to_string("/proc/self/status").ok()?;
-    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
-    Some(line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()? * 1024)
+    proc_bytes("/proc/self/status", "VmHWM")
+}
+
+/// Bytes that a line `key: N kB` of a file below `/proc` tells, where there is one.
+pub fn proc_bytes(file: &str, key: &str) -> Option<u64> {
+    kilobytes(&std::fs::read_to_string(file).ok()?, key)
+}
+
+fn kilobytes(text: &str, key: &str) -> Option<u64> {
+    let value = text.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix(':'))?;
+    value.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()?.checked_mul(1024)
 }
 
 #[cfg(test)]
@@ -275,5 +283,14 @@ mod tests {
     fn the_median_is_the_middle() {
         assert_eq!(median(&mut [3.0, 1.0, 2.0]), 2.0, "odd");
         assert_eq!(median(&mut [4.0, 1.0, 2.0, 3.0]), 2.5, "even");
+    }
+
+    #[test]
+    fn kilobytes_are_read_by_their_whole_key() {
+        let text = "MemFree:   11 kB\nMemAvailable:  12 kB\nHugePages_Total:  3\nBad: x kB\n";
+        assert_eq!(kilobytes(text, "MemAvailable"), Some(12 * 1024), "found");
+        for absent in ["Mem", "HugePages_Total", "Bad", "VmHWM"] {
+            assert_eq!(kilobytes(text, absent), None, "{absent}");
+        }
     }
 }

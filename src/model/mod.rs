@@ -144,6 +144,26 @@ pub(crate) fn publish_directory(draft: tempfile::TempDir, path: &Path) -> std::i
     Ok(())
 }
 
+/// A draft beside a file's final name, as readable as the result is to be. Dropped, it leaves nothing behind.
+pub(crate) fn draft_file(path: &Path) -> std::io::Result<tempfile::NamedTempFile> {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let mut builder = tempfile::Builder::new();
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt as _;
+        builder.permissions(std::fs::Permissions::from_mode(0o644));
+    }
+    builder.prefix(".blockscope-").tempfile_in(folder)
+}
+
+/// Writes a file beside its final name and moves it there: a reader sees the old one or the new one, never half of it.
+pub(crate) fn write_file(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
+    let mut draft = draft_file(path)?;
+    std::io::Write::write_all(&mut draft, bytes)?;
+    draft.as_file().sync_all()?;
+    draft.persist(path).map(drop).map_err(|error| error.error)
+}
+
 /// All records of one model. Clones share them.
 #[derive(Clone, Debug)]
 pub struct Model {

@@ -4,7 +4,7 @@ use super::material::Material;
 use super::{Attention, AttentionSide, Cause, Fact, Outcome, Pin, Probe, Report, Row, percent, picture};
 use crate::compare::Difference;
 use crate::compare::parity::{self, Mode, Parity};
-use crate::diagnosis::{self, Diagnosis, Explained, Explanation, Pattern, Tested, search};
+use crate::diagnosis::{self, Diagnosis, Explanation, Pattern, Tested, explain, search};
 use crate::engine::events::{self, Kind};
 use crate::engine::reference::{Sources, window_attention};
 use crate::engine::{Control, Engine, EngineError, EngineInfo};
@@ -36,8 +36,15 @@ pub fn settle(report: &mut Report) {
 
 fn row_of(plan: &Plan, row: &parity::Row) -> Row {
     let kind = if row.role == Role::Boundary { "boundary" } else { "kernel" };
-    let op = plan.steps[row.step].op.word();
-    let mut out = Row::new(row.name.as_str(), kind, row.block, op, plan.shape(&row.name));
+    let mut out = match plan.tensors.get(&row.name) {
+        Some(info) => Row::new(row.name.as_str(), kind, row.block, plan.steps[row.step].op.word(), info.shape),
+        // The output image: no tensor, and no step.
+        None => {
+            let (name, op) = (row.name.to_string(), row.kernel.to_owned());
+            let shape = format!("rgba {}", plan.geometry.valid);
+            Row { name, kind: kind.to_owned(), block: row.block, op, shape, accumulated: None, isolated: None }
+        }
+    };
     out.accumulated = row.accumulated.as_ref().map(Into::into);
     out.isolated = row.isolated.as_ref().map(Into::into);
     out
@@ -260,19 +267,7 @@ pub fn explain(report: &mut Report, found: &Diagnosis) {
 
 /// Adds what one divergence's causes say to the conclusion.
 pub fn explained(report: &mut Report, found: &Explanation) {
-    report.conclusion += &match (found.tested.first(), found.explained) {
-        (Some(best), Explained::Exactly) => {
-            let whole = if best.whole { "" } else { " of a sample" };
-            format!(": {}; 100 % of the differences{whole} explained, 0 new.", best.named())
-        }
-        (Some(best), Explained::Partly) => format!(
-            ": not fully explained; closest: {}, {} explained, {} bytes newly wrong.",
-            best.named(),
-            percent(best.share()),
-            best.newly_wrong
-        ),
-        _ => format!(": none of the known causes ({} tried).", found.tried),
-    };
+    report.conclusion += &format!(": {}.", explain::verdict(found.explained, &found.tested, found.tried));
 }
 
 /// Causes tested on one tensor.
@@ -316,7 +311,7 @@ pub fn pattern(report: &mut Report, pattern: &Pattern) {
 }
 
 /// A text with a capital and a full stop.
-fn sentence(text: &str) -> String {
+pub(super) fn sentence(text: &str) -> String {
     let mut chars = text.chars();
     let first: String = chars.next().into_iter().flat_map(char::to_uppercase).collect();
     let stop = if text.ends_with('.') { "" } else { "." };

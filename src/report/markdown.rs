@@ -44,6 +44,12 @@ pub(super) fn export(report: &Report) -> String {
             text.push('\n');
         }
     }
+    let ends = report.in_the_end();
+    if !ends.is_empty() {
+        text += "### In the end\n\n";
+        ends.iter().for_each(|sentence| line(&mut text, &format!("- {sentence}")));
+        text.push('\n');
+    }
     if !report.events.is_empty() {
         text += "### Events of the divergent kernel\n\n| kernel | event | subject | reference |\n|---|---|---|---|\n";
         for event in &report.events {

@@ -13,6 +13,7 @@
 //! [`SCHEMA`].
 
 pub mod bundle;
+mod command;
 pub mod compose;
 mod csv;
 mod format;
@@ -24,11 +25,15 @@ pub mod material;
 pub mod picture;
 mod sarif;
 
+pub use command::quoted;
 pub use format::Format;
 pub use material::Material;
 pub use picture::Picture;
 
+pub(crate) use crate::compare::percent;
+
 use crate::compare::{Comparison, Difference, Verdict};
+use crate::diagnosis::WhatIf;
 use crate::tensor::Shape;
 use serde::{Deserialize, Serialize};
 
@@ -68,6 +73,12 @@ pub struct Report {
     pub elsewhere: Vec<String>,
     /// Events of the divergent kernels: NaN -> +0, -0, saturation, overflow, subnormals, ties.
     pub events: Vec<Event>,
+    /// What the differences come to at every boundary and in the output image, each side on its own results.
+    #[serde(default)]
+    pub effect: Option<WhatIf>,
+    /// The same of the exact network with a sum reordered in every block: how far rounding alone carries.
+    #[serde(default)]
+    pub noise_floor: Option<WhatIf>,
     /// Versions, hashes, device, driver, half-probe.
     pub environment: Vec<Fact>,
     /// The command line that reproduces this report.
@@ -315,6 +326,17 @@ impl Report {
         Self { schema: SCHEMA, subject: subject.to_owned(), reference: reference.to_owned(), ..Self::default() }
     }
 
+    /// What the differences come to in the end, and beside the noise floor: a sentence each.
+    pub fn in_the_end(&self) -> Vec<String> {
+        let tell = |who: &str, ends: &Option<WhatIf>| {
+            ends.as_ref().filter(|ends| ends.head().is_some()).map(|ends| format!("{who}: {}.", ends.phrase()))
+        };
+        let floor = "Noise floor, the exact network with a sum reordered in every block";
+        let both = self.effect.as_ref().zip(self.noise_floor.as_ref());
+        let judged = both.and_then(|(own, floor)| own.against(floor)).map(|text| compose::sentence(&text));
+        [tell("Subject", &self.effect), tell(floor, &self.noise_floor), judged].into_iter().flatten().collect()
+    }
+
     /// Rows of boundaries.
     pub fn boundaries(&self) -> impl Iterator<Item = &Row> {
         self.rows.iter().filter(|row| row.kind == "boundary")
@@ -337,14 +359,4 @@ pub fn export(report: &Report, format: Format) -> Vec<u8> {
         Format::Csv => csv::export(report),
     };
     text.into_bytes()
-}
-
-/// A share as people read it: `12.3 %`, with more digits where it is small.
-pub(crate) fn percent(share: f64) -> String {
-    match share * 100.0 {
-        0.0 => "0 %".to_owned(),
-        p if p >= 10.0 => format!("{p:.1} %"),
-        p if p >= 0.01 => format!("{p:.2} %"),
-        p => format!("{p:.1e} %"),
-    }
 }

@@ -4,6 +4,7 @@ use super::{
     Bookmark, Command, CopyWhat, Effect, Pin, Place, Session, Severity, Side, Transport, View, ViewChange, export,
 };
 use crate::engine::trace;
+use crate::report::quoted;
 use std::collections::BTreeSet;
 use std::path::Path;
 
@@ -236,10 +237,8 @@ impl Session {
             }
             CopyWhat::CommandLine => {
                 let super::Sources { model, input, size, subject, reference } = &self.sources;
-                format!(
-                    "blockscope parity --subject {subject} --reference {reference} --model {model} --input {input} \
-                     --size {size}"
-                )
+                let [s, r, m, i] = [subject, reference, model, input].map(|word| quoted(word));
+                format!("blockscope parity --subject {s} --reference {r} --model {m} --input {i} --size {size}")
             }
         }
     }

@@ -12,10 +12,10 @@ use crate::diagnosis::Pattern;
 use crate::diagnosis::explain::{self, Segment};
 use crate::diagnosis::search::window_grid;
 use crate::engine::{Control, EngineSpec};
-use crate::model::Model;
+use crate::model::{Model, write_file};
 use crate::plan::{Plan, Role, Step};
 use crate::report::compose::{self, Pins};
-use crate::report::{Fact, Format, Material, Outcome, Report, Row, export};
+use crate::report::{Fact, Format, Material, Outcome, Report, Row, export, quoted};
 use crate::tensor::{Tensor, TensorName};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -164,9 +164,9 @@ impl Order {
         at("comparing", 0.05)?;
         let Sources { subject, reference, model, input, size } = &self.sources;
         let mut report = Report::new(subject, reference);
-        report.command = format!(
-            "blockscope report --subject {subject} --reference {reference} --model {model} --input {input} --size {size} --out DIR"
-        );
+        let [s, r, m, i] = [subject, reference, model, input].map(|word| quoted(word));
+        report.command =
+            format!("blockscope report --subject {s} --reference {r} --model {m} --input {i} --size {size} --out DIR");
         report.environment = compose::environment(Mode::Both, &self.plan, &self.model, input);
         report.environment.append(&mut self.facts);
         for step in self.plan.steps.clone() {
@@ -310,12 +310,12 @@ fn save(report: &Report, path: &Path) -> Result<String, String> {
             let known = Format::ALL.map(Format::file_name).join(", ");
             format!("no format has this ending; the endings are those of {known}; path {text}")
         })?;
-        super::export::write_atomic(path, &export(report, format)).map_err(|error| cannot(error, path))?;
+        write_file(path, &export(report, format)).map_err(|error| cannot(error, path))?;
     } else {
         std::fs::create_dir_all(path).map_err(|error| cannot(error, path))?;
         for format in Format::ALL {
             let file = path.join(format.file_name());
-            super::export::write_atomic(&file, &export(report, format)).map_err(|error| cannot(error, &file))?;
+            write_file(&file, &export(report, format)).map_err(|error| cannot(error, &file))?;
         }
     }
     Ok(path.display().to_string())

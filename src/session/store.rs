@@ -114,7 +114,7 @@ impl Session {
         if let Some(folder) = path.parent() {
             std::fs::create_dir_all(folder)?;
         }
-        super::export::write_atomic(path, &serde_json::to_vec_pretty(&saved)?)
+        crate::model::write_file(path, &serde_json::to_vec_pretty(&saved)?)
     }
 }
 

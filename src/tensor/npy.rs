@@ -133,6 +133,17 @@ pub fn parse(bytes: &[u8]) -> Result<Array<'_>, NpyError> {
     Ok(Array { kind, shape, data })
 }
 
+/// A tensor as an array `[height][width][channels]`, E4M3 as its codes.
+pub fn of(tensor: &super::Tensor) -> Vec<u8> {
+    let kind = match tensor.shape.element {
+        super::Element::E4m3 => NpyType::U1,
+        super::Element::F16 => NpyType::F2,
+        super::Element::F32 => NpyType::F4,
+    };
+    let size = tensor.shape.size;
+    write(kind, &[size.height, size.width, tensor.shape.channels], tensor.bytes())
+}
+
 /// A whole file: `data` is little-endian, in C order.
 ///
 /// # Panics

@@ -4,6 +4,7 @@
 use blockscope::capture::import::{Entry, Format, Layout, Mapping, Order, Survey};
 use blockscope::capture::watch::{Arrival, Watch};
 use blockscope::capture::{CaptureError, Recording};
+use blockscope::engine::Control;
 use blockscope::frame;
 use blockscope::geometry::{Geometry, Size};
 use blockscope::numerics::{e4m3, f16};
@@ -294,7 +295,10 @@ fn values_before_publication_are_refused_with_their_number_and_the_first() {
     }
     let target = folder.path().join("capture");
     let features = frame::synthetic::features(&plan.geometry, 1);
-    assert!(survey.write(&decided, Some(&features), &target).is_err() && !target.exists(), "nothing is left");
+    assert!(
+        survey.write(&decided, Some(&features), &target, &Control::new()).is_err() && !target.exists(),
+        "nothing is left"
+    );
 }
 
 /// An archive of arrays.
@@ -341,7 +345,7 @@ fn containers_become_a_capture_with_what_their_headers_say() {
     let decided = survey.decide(&|_| None);
     let target = path.join("capture");
     let features = frame::synthetic::features(&plan.geometry, 1);
-    survey.write(&decided, Some(&features), &target).expect("written");
+    survey.write(&decided, Some(&features), &target, &Control::new()).expect("written");
     let recording = Recording::open(&target).expect("a capture");
     for tensor in [&block, &raw, &head, &features] {
         assert_eq!(recording.digest(&tensor.name).expect("there"), tensor.digest(), "{}", tensor.name);

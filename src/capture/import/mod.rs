@@ -27,6 +27,7 @@ pub use mapping::{Entry, IN_FOLDER, Mapping};
 pub use search::{Inexact, Reading, Verdict};
 
 use super::{CaptureError, Recording, Writer};
+use crate::engine::Control;
 use crate::frame::{Composed, Picture};
 use crate::geometry::Geometry;
 use crate::model::Problems;
@@ -279,11 +280,20 @@ impl Survey {
     /// Translates all dumps and writes them as a capture, with `features` as its input unless they are among them.
     ///
     /// # Errors
-    /// When one cannot be read, or the target cannot be written; then nothing is.
-    pub fn write(&self, decided: &[Decided], features: Option<&Tensor>, target: &Path) -> Result<(), CaptureError> {
+    /// When one cannot be read, the target cannot be written, or the control cancels; then nothing is.
+    pub fn write(
+        &self,
+        decided: &[Decided],
+        features: Option<&Tensor>,
+        target: &Path,
+        control: &Control,
+    ) -> Result<(), CaptureError> {
         let mut problems = Problems::default();
         let mut writer = Writer::create(target, self.plan.geometry)?;
         for one in decided {
+            if control.is_cancelled() {
+                return Err(CaptureError::Cancelled);
+            }
             if let Some(tensor) = problems.take(self.read(one)) {
                 writer.add(&tensor)?;
             }

@@ -22,6 +22,9 @@ use trial::Search;
 /// Pairs shown at most.
 const SHOWN: usize = 4;
 
+/// Ties named at most.
+const TIES: usize = 3;
+
 /// What is to be explained.
 #[derive(Debug)]
 pub struct Segment<'a> {
@@ -99,6 +102,39 @@ pub enum Explained {
     Partly,
     /// None of the known causes.
     NotAtAll,
+}
+
+/// What was found about a divergence, in words: the best cause and what it explains, and who else gives the same
+/// bytes. Without a full stop.
+pub fn verdict(explained: Explained, tested: &[Tested], tried: usize) -> String {
+    match (tested.first(), explained) {
+        (Some(best), Explained::Exactly) => {
+            let whole = if best.whole { "" } else { " of a sample" };
+            let told = format!("{}; 100 % of the differences{whole} explained, 0 new", best.named());
+            let ties: Vec<String> = ties(tested).map(|tie| tie.causes.join(" + ")).collect();
+            match ties.len() {
+                0 => told,
+                1..=TIES => format!("{told}; a tie, the same bytes come from {}", ties.join(", ")),
+                n => {
+                    format!("{told}; a tie, the same bytes come from {} and {} more", ties[..TIES].join(", "), n - TIES)
+                }
+            }
+        }
+        (Some(best), Explained::Partly) => format!(
+            "not fully explained; closest: {}, {} explained, {} bytes newly wrong",
+            best.named(),
+            compare::percent(best.share()),
+            best.newly_wrong
+        ),
+        _ => format!("none of the known causes ({tried} tried)"),
+    }
+}
+
+/// Behind an exact best one: others that give every byte of the whole tensor too, so that nobody can tell which it was.
+pub fn ties(tested: &[Tested]) -> impl Iterator<Item = &Tested> {
+    let sure = |tested: &Tested| tested.exact() && tested.whole;
+    let any = tested.first().is_some_and(sure);
+    tested.iter().skip(1).filter(move |tested| any && sure(tested))
 }
 
 /// Everything found about one segment.

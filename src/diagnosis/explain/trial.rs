@@ -22,6 +22,8 @@ const PAIRS: (u64, usize) = (6_000_000_000, 1500);
 /// Closest candidates that are paired with all others, and rows looked at where they fail.
 const LEADERS: usize = 3;
 const RESIDUAL: usize = 8;
+/// Products that looking for others with the same bytes may cost, once one reproduces the whole tensor.
+const TIES: u64 = 600_000_000;
 /// An exact step runs whole on the fast kernels when more than one row in so many is asked of it.
 const FASTER: usize = 100;
 
@@ -127,21 +129,29 @@ impl<'a> Search<'a> {
         self.confirm(kept)
     }
 
-    /// The whole tensor: for the exact ones until one stays exact, else for the closest.
+    /// The whole tensor: for the exact ones until one stays exact, and for its ties while that is cheap; else for the
+    /// closest.
     fn confirm(&self, mut kept: Scored) -> Result<Scored, EngineError> {
         let any = kept.first().is_some_and(|(_, tested)| tested.exact());
         let rows = self.samples.rows(WHOLE[usize::from(!any)]);
+        let cost = rows.len() as u64 * self.samples.per_row;
+        let (mut settled, mut spent) = (false, 0);
         for (i, (candidate, tested)) in kept.iter_mut().enumerate() {
             let wanted = if any { tested.exact() } else { i < CLOSEST };
             if !wanted || tested.whole {
+                settled |= wanted && tested.exact();
                 continue;
+            }
+            if settled {
+                spent += cost;
+                if spent > TIES {
+                    break;
+                }
             }
             if let Some(again) = self.test(candidate, &rows)? {
                 *tested = again;
             }
-            if tested.exact() {
-                break;
-            }
+            settled |= tested.exact();
         }
         Ok(sorted(kept))
     }

@@ -16,8 +16,9 @@ pub use doubt::Doubt;
 pub use observer::observe;
 pub use walk::window_grid;
 
-use super::explain::Explained;
+use super::explain::{self, Explained};
 use super::{Pattern, Profile, Tested};
+use crate::compare;
 use crate::engine::spec::EngineSpec;
 use crate::engine::{Control, Engine, EngineError, runner};
 use crate::model::Model;
@@ -140,25 +141,14 @@ impl Finding {
 
     /// The finding in one sentence.
     pub fn sentence(&self) -> String {
-        let share = 100.0 * self.differing as f64 / self.elements.max(1) as f64;
+        let share = compare::percent(self.differing as f64 / self.elements.max(1) as f64);
         let place = format!("\"{}\" (block {}, {})", self.tensor, self.block, self.kernel);
-        let differs = format!("{place} differs in {} of {} elements ({share:.3} %)", self.differing, self.elements);
-        match (self.tested.first(), self.explained) {
-            (Some(best), Explained::Exactly) => {
-                let whole = if best.whole { "" } else { " of a sample" };
-                format!("{differs}: {}; 100 % of the differences{whole} explained, 0 new.", best.named())
-            }
-            (Some(best), Explained::Partly) => format!(
-                "{differs}: not fully explained; closest: {}, {:.1} % explained, {} bytes newly wrong.",
-                best.named(),
-                100.0 * best.share(),
-                best.newly_wrong
-            ),
-            _ if self.stable == Some(false) => {
-                format!("{differs}: the bytes move from run to run [nondeterminism]; no arithmetic cause was tested.")
-            }
-            _ => format!("{differs}: none of the known causes ({} tried).", self.tried),
-        }
+        let differs = format!("{place} differs in {} of {} elements ({share})", self.differing, self.elements);
+        let verdict = match self.stable {
+            Some(false) => "the bytes move from run to run [nondeterminism]; no arithmetic cause was tested".to_owned(),
+            _ => explain::verdict(self.explained, &self.tested, self.tried),
+        };
+        format!("{differs}: {verdict}.")
     }
 }
 

@@ -2,6 +2,7 @@
 
 use super::{Check, Outcome};
 use crate::engine::cpu::Level;
+use crate::engine::measure::proc_bytes;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -27,7 +28,12 @@ pub(super) fn checks() -> Vec<Check> {
             ),
             "",
         ),
-        room("memory", memory(), MEMORY, "close something, or run with --memory so that boundaries go to disk"),
+        room(
+            "memory",
+            proc_bytes("/proc/meminfo", "MemAvailable"),
+            MEMORY,
+            "close something, or run with --memory so that boundaries go to disk",
+        ),
     ];
     let folders =
         [("disk for captures (here)", PathBuf::from(".")), ("disk for spilled tensors", tempfile::env::temp_dir())];
@@ -53,13 +59,6 @@ fn room(subject: &str, free: Option<u64>, wanted: u64, remedy: &str) -> Check {
         }
         Some(free) => check(subject, "free", Outcome::Fine, format!("{:.1} GiB free", gib(free)), ""),
     }
-}
-
-/// Memory that programs can still have.
-fn memory() -> Option<u64> {
-    let text = std::fs::read_to_string("/proc/meminfo").ok()?;
-    let line = text.lines().find(|line| line.starts_with("MemAvailable:"))?;
-    line.split_whitespace().nth(1)?.parse::<u64>().ok().map(|kib| kib * 1024)
 }
 
 /// Free space of the file system that a folder lies on, as `df` says: the standard library cannot ask.

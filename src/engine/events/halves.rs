@@ -6,7 +6,7 @@
 use super::observed;
 use crate::engine::cpu::{Cpu, Level};
 use crate::engine::reference::{self, Sources};
-use crate::engine::{Control, Engine as _, EngineError};
+use crate::engine::{Control, EngineError};
 use crate::geometry::Size;
 use crate::numerics::f16;
 use crate::numerics::rules::RawBits;
@@ -14,7 +14,7 @@ use crate::plan::ops::{Gemm, GemmHalf};
 use crate::plan::ops::{GlobalAttention, Merge, Normalize, Pool, WindowAttention};
 use crate::plan::{Op, Plan, Role, Step, TensorInfo};
 use crate::tensor::{Bytes, Element, Shape, Tensor, TensorName};
-use std::sync::Arc;
+use std::collections::BTreeMap;
 
 /// Bytes of halves in one band; few in tests, so that steps have several.
 pub(super) const BAND: usize = if cfg!(test) { 1 << 20 } else { 64 << 20 };
@@ -51,10 +51,11 @@ pub(super) fn each_part(
         return take(Part { rows: &all, halves: held.halves(), codes: None });
     }
     let line = shape.size.width * shape.channels * 2;
+    let (mut asked, engine) = (Asked::new(step, sources.plan, shape), Cpu::new(Level::best())?);
     let lines = if apart(step) { (BAND / line).clamp(1, shape.size.height) } else { shape.size.height };
     for first in (0..shape.size.height).step_by(lines) {
         let band = Size::new(shape.size.width, lines.min(shape.size.height - first));
-        let (halves, codes) = run(step, sources, shape, (first, band), control)?;
+        let (halves, codes) = asked.run(&engine, sources, (first, band), control)?;
         let rows = &all[first * shape.size.width..][..band.tokens()];
         take(Part { rows, halves: halves.halves(), codes: codes.as_ref().map(Tensor::codes) })?;
     }
@@ -78,36 +79,6 @@ fn apart(step: &Step) -> bool {
     step.rules.is_exact() && matches!(step.op, Op::Convert(_) | Op::Gemm(_) | Op::GemmHalf(_) | Op::Normalize(_))
 }
 
-/// Runs the lines of a band on the cpu engine.
-fn run(
-    step: &Step,
-    sources: Sources<'_>,
-    shape: Shape,
-    (first, band): (usize, Size),
-    control: &Control,
-) -> Result<(Tensor, Option<Tensor>), EngineError> {
-    let whole = band == shape.size;
-    let mut asked = Asked::new(step, sources.plan, shape);
-    let mut engine = Cpu::new(Level::best())?;
-    let mut inputs = Vec::new();
-    for name in step.op.inputs() {
-        let tensor = &sources.tensors[name];
-        inputs.push(if whole { tensor.clone() } else { lines(tensor, first, band) });
-    }
-    if !whole {
-        for name in step.op.inputs().into_iter().chain(asked.step.op.outputs()) {
-            if let Some(info) = asked.plan.tensors.get_mut(name) {
-                info.shape.size = band;
-            }
-        }
-    }
-    let model = Arc::new(sources.model.clone());
-    engine.load(&Arc::new(asked.plan), &model)?;
-    inputs.into_iter().try_for_each(|input| engine.write(input))?;
-    engine.run(&asked.step, control)?;
-    Ok((engine.read(&asked.halves)?, asked.codes.map(|name| engine.read(&name)).transpose()?))
-}
-
 /// Some lines of a tensor.
 fn lines(tensor: &Tensor, first: usize, band: Size) -> Tensor {
     let shape = Shape { size: band, ..tensor.shape };
@@ -121,11 +92,45 @@ struct Asked {
     /// The plan, which also names the halves.
     plan: Plan,
     halves: TensorName,
+    /// The output that the network has in the halves' place.
+    observed: TensorName,
     /// The output whose codes have to be looked at: under changed rules they do not follow from the halves.
     codes: Option<TensorName>,
 }
 
 impl Asked {
+    /// Runs the lines of a band on the cpu engine, which unpacks the weights for the first band only.
+    fn run(
+        &mut self,
+        engine: &Cpu,
+        sources: Sources<'_>,
+        (first, band): (usize, Size),
+        control: &Control,
+    ) -> Result<(Tensor, Option<Tensor>), EngineError> {
+        let whole = band == sources.plan.shape(&self.observed).size;
+        let mut tensors = BTreeMap::new();
+        for name in self.step.op.inputs() {
+            let tensor = &sources.tensors[name];
+            tensors.insert(name.clone(), if whole { tensor.clone() } else { lines(tensor, first, band) });
+        }
+        if !whole {
+            for name in self.step.op.tensors() {
+                if let Some(info) = self.plan.tensors.get_mut(name) {
+                    info.shape.size = band;
+                }
+            }
+        }
+        let sources = Sources { plan: &self.plan, model: sources.model, tensors: &tensors };
+        let names = self.step.op.outputs().into_iter();
+        let mut outputs: BTreeMap<&TensorName, Bytes> =
+            names.zip(engine.outputs(&self.step, sources, control)?).collect();
+        let mut take = |name: &TensorName| {
+            let bytes = outputs.remove(name).expect("the step was made to write it");
+            Tensor::new(name.clone(), self.plan.shape(name), bytes).expect("kernels fill their shape")
+        };
+        Ok((take(&self.halves), self.codes.as_ref().map(take)))
+    }
+
     fn new(step: &Step, plan: &Plan, shape: Shape) -> Self {
         let exact = step.rules.is_exact();
         let halves = TensorName::from("halves before publication");
@@ -154,6 +159,7 @@ impl Asked {
             plane,
         };
         plan.tensors.insert(halves.clone(), info);
-        Self { step: Step { op, rules, ..step.clone() }, plan, halves, codes }
+        let observed = observed(&step.op).0.clone();
+        Self { step: Step { op, rules, ..step.clone() }, plan, halves, observed, codes }
     }
 }

@@ -5,6 +5,7 @@
 
 mod attention;
 mod base64;
+mod ends;
 mod strip;
 mod style;
 mod tables;
@@ -27,6 +28,7 @@ pub(super) fn export(report: &Report) -> String {
     pictures(&mut page, report);
     tables::causes(&mut page, &report.causes);
     places(&mut page, report);
+    ends::section(&mut page, report);
     tables::probes(&mut page, report);
     if let Some(attention) = &report.attention {
         page.section("Attention of a differing window", &attention::section(attention));

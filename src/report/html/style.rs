@@ -31,6 +31,8 @@ h3 { font-size: 14px; margin: 0 0 6px; color: var(--soft); font-weight: 600; }
 .strip .grid { stroke: var(--line); } .strip .axis { stroke: var(--soft); } .strip .here { stroke: var(--bad); stroke-dasharray: 3 3; }
 .strip .accumulated, .key.accumulated { fill: var(--accent); background: var(--accent); } .strip .isolated, .key.isolated { fill: var(--bad); background: var(--bad); }
 .strip .ok, .key.ok { fill: var(--exact); background: var(--exact); } .strip .unknown { fill: var(--none); }
+.ends { fill: none; stroke-width: 1.6; } .ends.subject { stroke: var(--accent); } .ends.floor { stroke: var(--zero); stroke-dasharray: 5 3; } .key.floor { background: var(--zero); }
+circle.ends.subject { fill: var(--accent); stroke: none; } circle.ends.floor { fill: var(--zero); stroke: none; }
 span.key { display: inline-block; width: 10px; height: 10px; border-radius: 2px; margin: 0 5px 0 4px; vertical-align: -1px; }
 .pictures { display: grid; grid-template-columns: repeat(auto-fill, minmax(250px, 1fr)); gap: 18px; }
 figure { margin: 0; } figcaption { font-weight: 600; font-size: 13.5px; margin-bottom: 6px; } figcaption::first-letter { text-transform: uppercase; }

@@ -3,7 +3,10 @@
 use super::super::{Cause, Outcome, Probe, Report, Row, percent};
 use super::{Page, escape, verdict};
 
-fn table(heads: &[&str], rows: impl Iterator<Item = String>) -> String {
+/// Causes shown at once; the rest is folded away.
+const BEST: usize = 8;
+
+pub(super) fn table(heads: &[&str], rows: impl Iterator<Item = String>) -> String {
     let heads = heads.join("</th><th>");
     format!(
         "<div class=\"scroll\"><table><thead><tr><th>{heads}</th></tr></thead><tbody>\n{}\n</tbody></table></div>",
@@ -30,7 +33,15 @@ pub(super) fn causes(page: &mut Page, causes: &[Cause]) {
         )
     };
     let heads = ["cause", "switched on at", "differing bytes explained", "newly wrong", "exact", "what to change"];
-    page.section("Known causes tested", &table(&heads, causes.iter().map(row)));
+    let (best, rest) = causes.split_at(BEST.min(causes.len()));
+    let mut body = table(&heads, best.iter().map(row));
+    if !rest.is_empty() {
+        let more = if rest.len() == 1 { "1 more that explains less" } else { "more that explain less" };
+        let count = if rest.len() == 1 { String::new() } else { format!("{} ", rest.len()) };
+        let rest = table(&heads, rest.iter().map(row));
+        body += &format!("\n<details><summary>{count}{more}</summary>\n{rest}\n</details>");
+    }
+    page.section("Known causes tested", &body);
 }
 
 /// An element's cells: both sides with bits.

@@ -1,14 +1,18 @@
 //! Random draws: a cause at a random block is found there and named first, exact; two at once are taken apart.
 //!
 //! Two real sizes: 64x64, and one that is odd and not square. A few draws run always; all of them (every variant
-//! once, and twenty mixtures, at each size) with `BLOCKSCOPE_DRAWS=all`, which takes long.
+//! once, and twenty mixtures, at each size) with `BLOCKSCOPE_DRAWS=all`, which takes long: `BLOCKSCOPE_DRAWS=2/4`
+//! makes the second quarter of them. Complete draws are told on standard error as they come.
 
 use super::crafted::Draw;
 use super::{Network, step_variants};
-use blockscope::diagnosis::Variant;
 use blockscope::diagnosis::explain::Explained;
+use blockscope::diagnosis::{Profile, Variant};
+use blockscope::engine::EngineSpec;
 use blockscope::geometry::{Geometry, Size};
 use blockscope::plan::Plan;
+use blockscope::tensor::Tensor;
+use std::io::Write as _;
 use std::time::Instant;
 
 /// Draws of one size in a normal run: single causes, mixtures.
@@ -20,12 +24,34 @@ const CHEAP: u64 = 40_000_000;
 /// Sites tried until a drawn cause has an effect.
 const SITES: usize = 6;
 
-fn is_complete() -> bool {
-    std::env::var("BLOCKSCOPE_DRAWS").is_ok_and(|value| value == "all")
+/// Which part of the complete draw is asked for: 1 of 1 for all, nothing in a normal run.
+fn part() -> Option<(usize, usize)> {
+    let value = std::env::var("BLOCKSCOPE_DRAWS").ok()?;
+    if value == "all" {
+        return Some((1, 1));
+    }
+    let (part, parts) = value.split_once('/')?;
+    Some((part.parse().ok()?, parts.parse().ok()?)).filter(|&(part, parts)| (1..=parts).contains(&part))
 }
 
-/// A random site of a variant where it changes something, and the plan that does.
-fn site(network: &Network, variants: &[&Variant], draw: &mut Draw) -> Option<(usize, Plan)> {
+fn is_complete() -> bool {
+    part().is_some()
+}
+
+/// Tells at once, past the test's capture: a complete draw takes long.
+fn tell(text: &str) {
+    if is_complete() {
+        drop(writeln!(std::io::stderr().lock(), "{text}"));
+    } else {
+        println!("{text}");
+    }
+}
+
+/// A step with a changed plan, and what both sides give there.
+type Site = (usize, Plan, Vec<(Tensor, Tensor)>);
+
+/// A random site of a variant where it changes something.
+fn site(network: &Network, variants: &[&Variant], draw: &mut Draw) -> Option<Site> {
     let most = if is_complete() { u64::MAX } else { CHEAP };
     let has_place = |&i: &usize| {
         let plan = &mut Plan::clone(&network.plan);
@@ -36,9 +62,18 @@ fn site(network: &Network, variants: &[&Variant], draw: &mut Draw) -> Option<(us
         let step = places[draw.below(places.len())];
         let mut changed = Plan::clone(&network.plan);
         variants.iter().for_each(|v| assert!(v.apply(&mut changed, step), "it had a place"));
-        let differs = network.observe(&changed, step).iter().any(|(s, r)| s.bytes() != r.bytes());
-        differs.then_some((step, changed))
+        let observed = network.observe(&changed, step);
+        let differs = observed.iter().any(|(s, r)| s.bytes() != r.bytes());
+        differs.then_some((step, changed, observed))
     })
+}
+
+/// Whether a profile, applied to the exact plan and run whole, gives these very bytes.
+fn gives(network: &Network, profile: &str, step: usize, observed: &[(Tensor, Tensor)]) -> bool {
+    let spec: EngineSpec = format!("cpu+{profile}").parse().unwrap();
+    let plan = Profile::new(&spec.changes).unwrap().apply(&network.plan).unwrap();
+    let again = network.observe(&plan, step);
+    again.len() == observed.len() && again.iter().zip(observed).all(|((a, _), (b, _))| a.bytes() == b.bytes())
 }
 
 /// What a size's draws came to.
@@ -53,8 +88,9 @@ struct Tally {
 
 fn draws(size: Size, seed: u64) -> Tally {
     let network = Network::new(Geometry::new(size).unwrap());
-    let (mut draw, mut tally) = (Draw(seed), Tally::default());
-    let mut all: Vec<&'static Variant> = step_variants().collect();
+    let (part, parts) = part().unwrap_or((1, 1));
+    let (mut draw, mut tally) = (Draw(seed + part as u64 - 1), Tally::default());
+    let mut all: Vec<&'static Variant> = step_variants().skip(part - 1).step_by(parts).collect();
     if !is_complete() {
         all = (0..4 * FEW.0).map(|_| all[draw.below(all.len())]).collect();
     }
@@ -63,37 +99,41 @@ fn draws(size: Size, seed: u64) -> Tally {
             break;
         }
         let start = Instant::now();
-        let Some((step, changed)) = site(&network, &[variant], &mut draw) else {
+        let Some((step, _, observed)) = site(&network, &[variant], &mut draw) else {
             tally.singles[3] += 1;
+            tell(&format!("{size} {}: without effect", variant.id));
             continue;
         };
-        let found = network.explain(step, network.observe(&changed, step));
-        let exact: Vec<_> = found.tested.iter().filter(|t| t.exact()).map(|t| t.causes.clone()).collect();
-        let first = found.explained == Explained::Exactly && exact[0] == [variant.id];
-        // Whoever explains the whole tensor exactly gives the subject's very bytes.
-        let tie = found.explained == Explained::Exactly && found.tested[0].whole;
-        let place = [first, !first && tie, !first && !tie].iter().position(|&b| b).unwrap_or(2);
+        let found = network.explain(step, observed.clone());
+        let best = found.tested.first();
+        let exact = best.filter(|best| found.explained == Explained::Exactly && best.whole);
+        let first = exact.is_some_and(|best| best.causes == [variant.id]);
+        // Another cause may give the subject's very bytes: then nobody can tell them apart, and both are named.
+        let tie = exact.filter(|best| !first && gives(&network, &best.profile, step, &observed));
+        let place = [first, tie.is_some(), true].iter().position(|&b| b).unwrap_or(2);
         tally.singles[place] += 1;
         let name = network.plan.steps[step].name();
-        println!(
-            "{size} {} at {name}: {} in {:.1} s",
-            variant.id,
-            ["first", "tie", "MISSED"][place],
-            start.elapsed().as_secs_f64()
-        );
+        let what = match (place, best) {
+            (1, Some(best)) => format!("tie, the very bytes of {}", best.profile),
+            (0, _) => "first".to_owned(),
+            _ => format!("MISSED {best:?}"),
+        };
+        tell(&format!("{size} {} at {name}: {what} in {:.1} s", variant.id, start.elapsed().as_secs_f64()));
         if place == 2 {
-            tally.missed.push(format!("{} at {name}: {:?}", variant.id, found.tested.first()));
+            tally.missed.push(format!("{} at {name}: {best:?}", variant.id));
         }
     }
     let all: Vec<&'static Variant> = step_variants().collect();
-    let wanted = if is_complete() { MIXTURES } else { FEW.1 };
+    let wanted = if is_complete() { MIXTURES / parts } else { FEW.1 };
     for _ in 0..50 * wanted {
         if tally.mixtures.iter().sum::<usize>() >= wanted {
             break;
         }
         let (a, b) = (all[draw.below(all.len())], all[draw.below(all.len())]);
+        let start = Instant::now();
         if let Some(found) = mixture(&network, a, b, &mut draw) {
-            println!("{size} {} + {}: {found:?}", a.id, b.id);
+            let seconds = start.elapsed().as_secs_f64();
+            tell(&format!("{size} {} + {}: {found:?} in {seconds:.1} s", a.id, b.id));
             tally.mixtures[usize::from(found.is_err())] += 1;
             tally.missed.extend(found.err());
         }
@@ -101,10 +141,14 @@ fn draws(size: Size, seed: u64) -> Tally {
     tally
 }
 
-/// Two causes at one step; `None` where one of them changes nothing or overrides the other.
-fn mixture(network: &Network, a: &'static Variant, b: &'static Variant, draw: &mut Draw) -> Option<Result<(), String>> {
-    let (step, changed) = site(network, &[a, b], draw)?;
-    let observed = network.observe(&changed, step);
+/// Two causes at one step, and what explains them; `None` where one of them changes nothing or overrides the other.
+fn mixture(
+    network: &Network,
+    a: &'static Variant,
+    b: &'static Variant,
+    draw: &mut Draw,
+) -> Option<Result<String, String>> {
+    let (step, _, observed) = site(network, &[a, b], draw)?;
     let alone = |variant: &Variant| {
         let mut plan = Plan::clone(&network.plan);
         variant.apply(&mut plan, step);
@@ -118,16 +162,17 @@ fn mixture(network: &Network, a: &'static Variant, b: &'static Variant, draw: &m
     if !both {
         return None;
     }
-    let found = network.explain(step, observed);
+    let found = network.explain(step, observed.clone());
     // Another explanation of every byte of the whole tensor is one too.
-    let named = found.explained == Explained::Exactly && found.tested[0].whole;
+    let exact = found.tested.first().filter(|best| found.explained == Explained::Exactly && best.whole);
+    let named = exact.filter(|best| gives(network, &best.profile, step, &observed)).map(|best| best.profile.clone());
     let name = network.plan.steps[step].name();
-    Some(if named { Ok(()) } else { Err(format!("{} + {} at {name}: {:?}", a.id, b.id, found.tested.first())) })
+    Some(named.ok_or_else(|| format!("{} + {} at {name}: {:?}", a.id, b.id, found.tested.first())))
 }
 
 fn check(size: Size, seed: u64) {
     let tally = draws(size, seed);
-    println!("{size}: {tally:#?}");
+    tell(&format!("{size}: {tally:#?}"));
     assert_eq!(tally.singles[2], 0, "single causes missed: {:#?}", tally.missed);
     assert!(tally.singles[0] > 0, "something was drawn");
     let [found, missed] = tally.mixtures;
