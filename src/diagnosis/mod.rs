@@ -17,6 +17,7 @@
 
 mod causes;
 pub mod explain;
+mod moves;
 mod pattern;
 mod profile;
 pub mod search;

@@ -1,6 +1,7 @@
 //! Where the differences of a tensor lie, and where they do not: what can be said when no known cause explains them.
 
-use crate::compare::{Class, Counts, Details};
+use super::moves;
+use crate::compare::{Class, Counts, Details, percent};
 use crate::geometry::WindowGrid;
 use crate::tensor::Tensor;
 
@@ -104,8 +105,8 @@ impl Pattern {
     pub fn sentences(&self) -> Vec<String> {
         let mut out = self.notes.clone();
         for share in &self.shares {
-            let (d, e) = (100.0 * share.of_differences, 100.0 * share.of_elements);
-            out.push(format!("{d:.1} % of the differences lie {} ({e:.1} % of the elements).", share.part));
+            let (d, e) = (percent(share.of_differences), percent(share.of_elements));
+            out.push(format!("{d} of the differences lie {} ({e} of the elements).", share.part));
         }
         for (axis, period) in &self.periods {
             out.push(format!("Differences repeat along {axis} with a period of {period} tokens."));
@@ -133,11 +134,10 @@ fn notes(subject: &Tensor, exact: &Tensor, differing: u64) -> Vec<String> {
         ));
     }
     if differing * 50 > elements * 49 {
-        let share = 100.0 * (elements - differing) as f64 / elements as f64;
-        notes.push(format!(
-            "Only {share:.1} % of the elements are equal: layout, element type or source, not rounding."
-        ));
+        let share = percent((elements - differing) as f64 / elements as f64);
+        notes.push(format!("Only {share} of the elements are equal: layout, element type or source, not rounding."));
     }
+    notes.extend(moves::notes(subject, exact));
     notes
 }
 

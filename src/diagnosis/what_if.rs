@@ -23,6 +23,9 @@ use std::sync::Arc;
 /// The cause that reorders a sum in every block: squares added one after the other instead of by the tree.
 pub const REORDERED: &str = "squares-in-order";
 
+/// Decibels within which two ends are as far away: where the network has mixed everything, no more can be said.
+const ALIKE: f64 = 2.0;
+
 /// One tensor, or the image, of a subject beside the exact one.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Effect {
@@ -105,14 +108,19 @@ impl WhatIf {
         }
         // Zeros of another sign have no measure.
         let (own, floor, name) = (own.psnr?, floor.psnr?, &own.name);
-        Some(match own >= floor {
-            true => format!(
-                "the subject's {name} is no further from the exact one than a reordered sum carries it ({own:.1} dB against \
-                 {floor:.1} dB): in the end it looks like rounding"
+        let both = format!("{own:.1} dB, and {floor:.1} dB");
+        Some(match own - floor {
+            more if more > ALIKE => format!(
+                "the subject's {name} is nearer to the exact one than a reordered sum carries it ({both}): rounding alone \
+                 can do this"
             ),
-            false => format!(
-                "the subject's {name} is further from the exact one than a reordered sum carries it ({own:.1} dB against \
-                 {floor:.1} dB): more than rounding"
+            less if less < -ALIKE => format!(
+                "the subject's {name} is further from the exact one than a reordered sum carries it ({both}): more than \
+                 rounding"
+            ),
+            _ => format!(
+                "the subject's {name} is as far from the exact one as a reordered sum carries it ({both}): the end cannot \
+                 tell this from rounding, isolated verdicts can"
             ),
         })
     }

@@ -2,8 +2,8 @@
 
 use super::material::Material;
 use super::{Attention, AttentionSide, Cause, Fact, Outcome, Pin, Probe, Report, Row, percent, picture};
-use crate::compare::Difference;
 use crate::compare::parity::{self, Mode, Parity};
+use crate::compare::{self, Difference};
 use crate::diagnosis::{self, Diagnosis, Explanation, Pattern, Tested, explain, search};
 use crate::engine::events::{self, Kind};
 use crate::engine::reference::{Sources, window_attention};
@@ -93,6 +93,11 @@ fn conclude(report: &Report) -> String {
     };
     let stepped = report.rows.iter().any(|row| row.kind != "boundary");
     let kernel = match kernel {
+        Some(row) if row.name == compare::OUTPUT => {
+            "; all tensors agree, the output image does not: the fault lies in \
+             its composition, or it was blended with a history"
+                .to_owned()
+        }
         // Of a recording a block is known by its ends only.
         Some(row) if !stepped => {
             format!("; run from the recorded tensors in front of it, {} differs: the fault lies there", row.name)
@@ -218,7 +223,7 @@ fn attention(material: &Material, model: &Model, inside: &BTreeMap<TensorName, T
     if reference.shape.size != input.shape.size {
         return None;
     }
-    let first = crate::compare::compare(subject, reference).first?;
+    let first = compare::compare(subject, reference).first?;
     // Behind the attention channels are mixed: only its own output says which head it was.
     let head = if reference.name == op.output { (first.channel / HEAD).min(op.heads - 1) } else { 0 };
     let look = |plan: &Plan, rules| {

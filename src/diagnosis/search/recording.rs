@@ -1,7 +1,9 @@
 //! The walk over a recording: every boundary, re-run exactly from the recording's own earlier tensors.
 //!
 //! A recording that is right from its own previous boundary but not what the exact network makes of the input has
-//! inherited its difference; where the difference is made, the segment is explained like a kernel.
+//! inherited its difference; where the difference is made, the segment is explained like a kernel. A boundary that is
+//! what the exact network makes of the input is exact, whatever lies in front of it: a wrong tensor there was dumped
+//! wrong, and the run went on from the right one.
 
 use super::doubt;
 use super::engine::checked_rows;
@@ -22,6 +24,10 @@ type Lookup<'a> = dyn Fn(&TensorName) -> Option<Tensor> + 'a;
 struct Seen {
     /// Digests of the recorded boundaries so far.
     recorded: Vec<(Digest, TensorName)>,
+    /// Not what the exact network makes of the input.
+    wrong: BTreeSet<TensorName>,
+    /// Wrong ones, each with an exact one that is made from it: the run did not go on from what was dumped.
+    unused: Vec<(TensorName, TensorName)>,
     /// Right from their own previous boundary, but not what the exact network makes of the input.
     inherited: Vec<TensorName>,
 }
@@ -61,6 +67,7 @@ impl Walk<'_> {
             }
         }
         self.inherited(&seen, &truth);
+        self.unused(&seen);
         Ok(())
     }
 
@@ -74,7 +81,19 @@ impl Walk<'_> {
         (truth, seen): (&BTreeMap<TensorName, Digest>, &mut Seen),
     ) -> Result<(), EngineError> {
         let plan = Arc::clone(&self.plan);
-        let name = recorded.name.clone();
+        let (name, digest) = (recorded.name.clone(), recorded.digest());
+        let twin = seen.recorded.iter().find(|(other, _)| *other == digest).map(|(_, name)| name.clone());
+        seen.recorded.push((digest, name.clone()));
+        match truth.get(&name) {
+            Some(exact) if *exact == digest => {
+                let unused = runner::needed(&plan, &range).into_iter().filter(|input| seen.wrong.contains(input));
+                seen.unused.extend(unused.map(|input| (input, name.clone())));
+                self.agree(range.end - 1, 1);
+                return Ok(());
+            }
+            Some(_) => drop(seen.wrong.insert(name.clone())),
+            None => {}
+        }
         self.known = runner::needed(&plan, &range).into_iter().filter_map(|n| Some((n.clone(), lookup(&n)?))).collect();
         exact.load(&plan, &self.model)?;
         for tensor in self.known.values() {
@@ -88,9 +107,6 @@ impl Walk<'_> {
             }
         }
         let result = between[&name].clone();
-        let digest = recorded.digest();
-        let twin = seen.recorded.iter().find(|(other, _)| *other == digest).map(|(_, name)| name.clone());
-        seen.recorded.push((digest, name.clone()));
         if recorded.shape == result.shape && recorded.bytes() == result.bytes() {
             if truth.get(&name).is_some_and(|exact| *exact != digest) {
                 seen.inherited.push(name);
@@ -163,6 +179,20 @@ impl Walk<'_> {
 
     fn not_compared(&mut self, name: &TensorName, reason: &str) {
         self.diagnosis.not_compared.push((name.to_string(), reason.to_owned()));
+    }
+
+    /// Dumps that are wrong although the run was right.
+    fn unused(&mut self, seen: &Seen) {
+        let wrong: BTreeSet<&TensorName> = seen.unused.iter().map(|(wrong, _)| wrong).collect();
+        for wrong in wrong {
+            let behind = seen.unused.iter().find(|(other, _)| other == wrong).map(|(_, behind)| behind);
+            let text = format!(
+                "the run did not go on from the recorded \"{wrong}\": \"{}\", made from it, is exact; the dump is \
+                 damaged, of another moment or in another layout, and the network is right there",
+                behind.map_or("", |name| name.as_str())
+            );
+            self.diagnosis.doubts.push(Doubt::fails("files", None, text));
+        }
     }
 
     /// Boundaries that only inherit a difference.

@@ -86,6 +86,10 @@ fn read(root: &Path, value: &Value, problems: &mut Problems) -> Option<Bundle> {
     let steps = steps?;
     let kernels: Vec<&Step> = steps.iter().map(|&i| &plan.steps[i]).collect();
     let model = reader.model(&root_fields, &kernels, model_source.as_deref().unwrap_or_default(), problems);
+    // What could not be read is missing below, which would be told a second time.
+    if !problems.is_empty() {
+        return None;
+    }
     let rows = results(&kernels, &expected, &got, problems);
     inputs_suffice(&plan, &kernels, &rows, &inputs, problems);
     let tensor = |read: Read| read.tensor;

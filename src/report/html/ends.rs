@@ -12,6 +12,8 @@ const HEIGHT: f64 = 150.0;
 const LEFT: f64 = 52.0;
 const WIDTH: f64 = 1040.0;
 const TOP: f64 = 8.0;
+/// Room that a column's label takes.
+const LABEL: f64 = 90.0;
 
 pub(super) fn section(page: &mut Page, report: &Report) {
     let sides = [("subject", report.effect.as_ref()), ("floor", report.noise_floor.as_ref())];
@@ -22,7 +24,7 @@ pub(super) fn section(page: &mut Page, report: &Report) {
         return;
     }
     let items = sentences.iter().map(|text| escape(text)).collect::<Vec<_>>().join("</li><li>");
-    let mut body = format!("<ul><li>{items}</li></ul>\n{}", chart(&known));
+    let mut body = format!("<ul class=\"apart\"><li>{items}</li></ul>\n{}", chart(&known));
     let longest = known.iter().map(|(_, ends)| ends).max_by_key(|ends| ends.boundaries.len());
     let names: Vec<&str> = longest.map_or_else(Vec::new, |ends| all(ends).map(|e| e.name.as_str()).collect());
     let find = |ends: Option<&WhatIf>, name: &str| ends.and_then(|ends| all(ends).find(|e| e.name == name).cloned());
@@ -81,6 +83,9 @@ fn chart(sides: &[(&str, &WhatIf)]) -> String {
         }
     }
     for (i, effect) in sides.first().iter().flat_map(|(_, ends)| ends.boundaries.iter().enumerate()).step_by(10) {
+        if x(i) > right - LABEL {
+            break;
+        }
         write!(svg, "<text x=\"{:.1}\" y=\"{:.1}\">{}</text>", x(i) - 2.0, bottom + 16.0, escape(&effect.name))
             .expect("text grows");
     }

@@ -12,6 +12,8 @@ const HEIGHT: f64 = 92.0;
 const LEFT: f64 = 52.0;
 /// Width of all columns.
 const WIDTH: f64 = 1048.0;
+/// Room that a column's label takes.
+const LABEL: f64 = 90.0;
 /// The line in the middle.
 const AXIS: f64 = HEIGHT + 10.0;
 
@@ -64,7 +66,7 @@ pub(super) fn strip(report: &Report) -> String {
         bar(&mut svg, x, step, column.boundary, column.boundary.accumulated.as_ref(), true);
         let (row, outcome) = column.isolated.map_or((column.boundary, None), |(row, outcome)| (row, Some(outcome)));
         bar(&mut svg, x, step, row, outcome, false);
-        if i % 10 == 0 {
+        if i % 10 == 0 && x < LEFT + WIDTH - LABEL {
             let name = escape(&column.boundary.name);
             write!(svg, "<text x=\"{x:.1}\" y=\"{:.1}\">{name}</text>", 2.0 * AXIS + 16.0).expect("text grows");
         }

@@ -42,12 +42,13 @@ figure { margin: 0; } figcaption { font-weight: 600; font-size: 13.5px; margin-b
 table { border-collapse: separate; border-spacing: 0; width: 100%; font-size: 13px; }
 th { position: sticky; top: 0; background: var(--tint); text-align: left; font-weight: 600; color: var(--soft); }
 th, td { padding: 6px 12px; border-bottom: 1px solid var(--line); white-space: nowrap; vertical-align: top; }
+.whole { max-height: none; }
 td.text { white-space: normal; min-width: 300px; } tr:last-child td { border-bottom: 0; } tr.bad td:first-child { box-shadow: inset 3px 0 var(--bad); }
 td.number { font-variant-numeric: tabular-nums; } td.name { white-space: normal; min-width: 200px; } td.share { min-width: 150px; font-variant-numeric: tabular-nums; }
 meter { width: 64px; height: 10px; vertical-align: -1px; }
 .bit-exact { color: var(--exact); } .sign-of-zero { color: var(--zero); } .differs { color: var(--bad); font-weight: 600; } .not-compared { color: var(--none); }
 details { margin-top: 14px; } summary { cursor: pointer; color: var(--accent); font-size: 14px; margin-bottom: 10px; }
-.two { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(340px, 100%), 1fr)); gap: 12px 32px; } ul { padding-left: 18px; margin: 0; } li { margin: 3px 0; }
+.two { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(340px, 100%), 1fr)); gap: 12px 32px; } ul { padding-left: 18px; margin: 0; } ul.apart { margin-bottom: 14px; max-width: 100ch; } li { margin: 3px 0; }
 .maps { display: grid; grid-template-columns: repeat(auto-fill, minmax(220px, 1fr)); gap: 18px; margin-top: 14px; } .maps svg { display: block; width: 100%; max-width: 300px; height: auto; }
 .maps rect { stroke: var(--line); } .maps .high { fill: var(--bad); } .maps .low { fill: var(--accent); }
 .maps .differs rect { stroke: var(--ink); stroke-width: 2; } .maps .out { stroke: var(--soft); stroke-width: 1.5; fill: none; } .maps .query { fill: none; stroke: var(--ink); stroke-width: 2; }
@@ -55,7 +56,10 @@ dl { display: grid; grid-template-columns: minmax(130px, max-content) 1fr; gap: 
 pre { background: var(--panel); border: 1px solid var(--line); border-radius: 8px; padding: 12px 16px; margin: 0; white-space: pre-wrap; overflow-wrap: anywhere; }
 @media (max-width: 640px) { body { padding: 22px 16px 56px; } section { margin-top: 34px; } .pictures, .maps { grid-template-columns: 1fr 1fr; gap: 12px; }
   .tiles { grid-template-columns: 1fr 1fr; } dl { grid-template-columns: 1fr; gap: 0; } dd { margin-bottom: 8px; } }
-@media print { body { max-width: none; padding: 0; font-size: 10.5pt; background: #fff; } .scroll { max-height: none; overflow: visible; } th { position: static; }
-  th, td { padding: 3px 6px; font-size: 8.5pt; white-space: normal; } section { margin-top: 22pt; } figure, tr, .tiles div, .conclusion { break-inside: avoid; } h2 { break-after: avoid; }
-  .strip { min-width: 0; } .pictures { grid-template-columns: repeat(4, 1fr); } * { print-color-adjust: exact; -webkit-print-color-adjust: exact; } }
+@page { margin: 12mm; }
+@media print { h1 { font-size: 19pt; } .conclusion { font-size: 10pt; padding: 8px 12px; } .tiles b { font-size: 14pt; } body { max-width: none; padding: 0; font-size: 10pt; line-height: 1.45; background: #fff; } .scroll { max-height: none; overflow: visible; } th { position: static; }
+  th, td { padding: 2.5px 5px; font-size: 7.8pt; } td:nth-child(n+6) { min-width: 140px; } td.number, td.text { min-width: 0; } td:nth-child(n+6), td.text, td.name, th { white-space: normal; } td.name { min-width: 120px; } td.share { min-width: 112px; }
+  section { margin-top: 18pt; } section:has(svg), section:has(.pictures), figure, tr, li, pre, .tiles div, .conclusion { break-inside: avoid; } h2, summary { break-after: avoid; }
+  .strip { min-width: 0; } .strip text { font-size: 14px; } .pictures, .maps { grid-template-columns: repeat(4, 1fr); gap: 12px; } .tiles { grid-template-columns: repeat(4, 1fr); } .note { max-width: none; }
+  summary { color: var(--soft); list-style: none; } details:not([open]) summary::after { content: ' (folded away: open it to print it)'; } * { print-color-adjust: exact; -webkit-print-color-adjust: exact; } }
 ";

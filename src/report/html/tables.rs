@@ -34,7 +34,8 @@ pub(super) fn causes(page: &mut Page, causes: &[Cause]) {
     };
     let heads = ["cause", "switched on at", "differing bytes explained", "newly wrong", "exact", "what to change"];
     let (best, rest) = causes.split_at(BEST.min(causes.len()));
-    let mut body = table(&heads, best.iter().map(row));
+    let best = table(&heads, best.iter().map(row));
+    let mut body = best.replacen("class=\"scroll\"", "class=\"scroll whole\"", 1);
     if !rest.is_empty() {
         let more = if rest.len() == 1 { "1 more that explains less" } else { "more that explain less" };
         let count = if rest.len() == 1 { String::new() } else { format!("{} ", rest.len()) };

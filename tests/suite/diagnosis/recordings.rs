@@ -68,6 +68,21 @@ fn a_recording_of_another_input_inherits_and_its_lanes_are_named() {
 }
 
 #[test]
+fn a_damaged_dump_is_told_from_a_wrong_run() {
+    let mut record = NETWORK.record("cpu", "block-3");
+    let tensor = &record[&TensorName::from("block-1")];
+    let mut bytes = tensor.bytes().to_vec();
+    bytes.iter_mut().step_by(97).for_each(|byte| *byte ^= 0x11);
+    let damaged = Tensor::new(tensor.name.clone(), tensor.shape, Bytes::copy(&bytes)).unwrap();
+    record.insert("block-1".into(), damaged);
+    let answer = ask(record, Some(NETWORK.features()), "block-3");
+    let names: Vec<&str> = answer.findings.iter().map(|f| f.tensor.as_str()).collect();
+    assert_eq!((names, answer.exact), (vec!["block-1"], 4), "what was made from the right tensor is exact");
+    let files = doubt(&answer, "files");
+    assert!(files.holds == Some(false) && files.text.contains("\"block-2\", made from it, is exact"), "{files:?}");
+}
+
+#[test]
 fn a_tiled_dump_and_a_stale_one_are_told_before_arithmetic() {
     let mut record = NETWORK.record("cpu", "block-3");
     let exact = &record[&TensorName::from("block-1")];
