@@ -125,3 +125,33 @@ fn attention_tells_of_tokens_outside_the_field() {
     let outside = value["keys"].as_array().expect("keys").iter().filter(|key| key["token"].is_null()).count();
     assert_eq!((outside, value["adds"].as_array().map(Vec::len)), (48, Some(63)), "phase 1 and the fixed order");
 }
+
+/// Ctrl-C while a capture is written: the run ends soon, and its draft goes with it.
+#[cfg(unix)]
+#[test]
+fn an_interrupted_run_leaves_no_draft_behind() {
+    let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let hidden = || {
+        let names = std::fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name());
+        names.filter(|name| name.to_string_lossy().starts_with('.')).count()
+    };
+    // The scalar engine takes minutes: it is still at work when it is interrupted.
+    let child = Command::new(env!("CARGO_BIN_EXE_blockscope"))
+        .args(["run", "--engine", "reference", "--save-capture"])
+        .arg(folder.path().join("capture"))
+        .stdout(std::process::Stdio::null())
+        .stderr(std::process::Stdio::piped())
+        .spawn()
+        .expect("the program starts");
+    let start = std::time::Instant::now();
+    while hidden() == 0 {
+        assert!(start.elapsed().as_secs() < 60, "a draft appears");
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    }
+    let signal = Command::new("kill").args(["-INT", &child.id().to_string()]).status().expect("kill is there");
+    assert!(signal.success(), "the signal was sent");
+    let ended = child.wait_with_output().unwrap();
+    assert_eq!(ended.status.code(), Some(2), "{}", err(&ended));
+    assert!(err(&ended).contains("cancelled"), "{}", err(&ended));
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0, "nothing is left");
+}

@@ -2,11 +2,14 @@
 
 use blockscope::capture::Recording;
 use blockscope::compare::parity::{self, Mode, Parity, Question, Side};
-use blockscope::compare::{Comparison, Verdict};
+use blockscope::compare::{Comparison, Image, Pixels, Verdict};
 use blockscope::diagnosis::Profile;
 use blockscope::engine::{self, Control, EngineSpec, runner};
+use blockscope::geometry::{Geometry, Size};
 use blockscope::model::{Model, synthetic};
 use blockscope::plan::{Detail, Plan};
+use blockscope::report::{Report, compose};
+use blockscope::tensor::{Digest, Tensor, TensorName};
 use serde_json::Value;
 use std::fs;
 use std::io::{BufRead as _, BufReader};
@@ -139,4 +142,57 @@ fn an_interrupted_run_leaves_nothing_under_the_captures_name() {
     run.wait().expect("ended");
     assert!(first.is_some(), "the first boundary was told of");
     assert!(!target.exists(), "and not there after it was killed");
+}
+
+/// A run of which nothing but the output image is recorded.
+struct Painted(Result<Image, String>);
+
+impl parity::Recorded for Painted {
+    fn has(&self, _: &TensorName) -> bool {
+        false
+    }
+
+    fn tensor(&self, _: &TensorName) -> Result<Tensor, String> {
+        Err("only the image was recorded".to_owned())
+    }
+
+    fn digest(&self, name: &TensorName) -> Result<Digest, String> {
+        self.tensor(name).map(|tensor| tensor.digest())
+    }
+
+    fn output(&self) -> Option<Result<Image, String>> {
+        Some(self.0.clone())
+    }
+}
+
+#[test]
+fn recorded_output_images_are_compared_behind_the_last_boundary() {
+    let plan = Arc::new(Plan::new(Geometry::new(Size::new(64, 64)).unwrap(), Detail::Needed));
+    let model = Arc::new(synthetic::model(1));
+    let image = |byte: u8| {
+        let mut codes = vec![7; 64 * 64 * 4];
+        codes[4 * 65 + 2] = byte;
+        Ok(Image { size: Size::new(64, 64), pixels: Pixels::Codes(codes) })
+    };
+    let ask = |subject: Result<Image, String>, reference, end| {
+        let side = |image| Side::Recorded(Box::new(Painted(image)));
+        let (mut subject, mut reference, control) = (side(subject), side(reference), Control::new());
+        let (plan, model, mode) = (&plan, &model, Mode::Both);
+        let question = Question { plan, model, features: None, steps: 0..end, mode, control: &control };
+        parity::ask(&mut subject, &mut reference, &question, &mut |_, _| {}).unwrap()
+    };
+    let all = plan.steps.len();
+    let answer = ask(image(9), image(7), all);
+    let row = answer.rows.last().unwrap();
+    let found = row.accumulated.as_ref().unwrap();
+    assert_eq!((row.name.as_str(), &found.verdict), ("output", &Verdict::Differs), "{row:?}");
+    let first = found.first.unwrap();
+    assert_eq!((first.x, first.y, first.channel, first.distance), (1, 1, 2, 2), "{first:?}");
+    assert_eq!((answer.tally(), answer.first_kernel()), ((1, 1), None), "it counts, and is no kernel");
+    assert_eq!(ask(image(7), image(7), all).tally(), (1, 0), "equal");
+    assert_eq!(ask(Err("the file vanished".to_owned()), image(7), all).tally(), (0, 0), "unreadable");
+    assert!(ask(image(9), image(7), all - 1).rows.iter().all(|row| row.name.as_str() != "output"), "not reached");
+    let mut report = Report::new("a", "b");
+    compose::rows(&mut report, &plan, &answer);
+    assert_eq!(report.rows.last().map(|row| row.op.as_str()), Some("compose"), "in reports too");
 }

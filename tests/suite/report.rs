@@ -130,6 +130,15 @@ fn csv_has_a_line_per_tensor_and_mode_with_as_many_fields_as_the_head() {
     assert_eq!((fields.len(), fields.iter().all(|&count| count == fields[0])), (7, true), "{csv}");
 }
 
+#[test]
+fn the_page_shows_the_best_eight_causes_and_folds_the_rest_away() {
+    let mut report = report();
+    report.causes = (0..11).map(|i| Cause { id: format!("cause-{i}"), ..report.causes[0].clone() }).collect();
+    let page = String::from_utf8(export(&report, Format::Html)).unwrap();
+    let (shown, folded) = page.split_once("<details><summary>3 more that explain less</summary>").expect("folded");
+    assert!(shown.contains("cause-7<") && !shown.contains("cause-8<") && folded.contains("cause-10<"), "eight");
+}
+
 /// The formats of a real divergence, found by the command line.
 #[test]
 fn a_real_divergence_is_reported_with_everything_a_reader_asks_for() {
@@ -137,7 +146,7 @@ fn a_real_divergence_is_reported_with_everything_a_reader_asks_for() {
     let out = |name: &str| folder.path().join(name).display().to_string();
     let report = |name: &str| {
         let arguments = ["report", "--subject", "cpu+mask-outside@2", "--reference", "cpu", "--until", "block-2"];
-        let rest = ["--pin", "block-2/attended@3,2,1", "--out", &out(name)];
+        let rest = ["--pin", "block-2/attended@3,2,1", "--noise-floor", "--out", &out(name)];
         let all = [&arguments[..], &rest].concat();
         let output = std::process::Command::new(env!("CARGO_BIN_EXE_blockscope")).args(all).output().unwrap();
         assert_eq!(output.status.code(), Some(1), "{}", String::from_utf8_lossy(&output.stderr));
@@ -154,6 +163,11 @@ fn a_real_divergence_is_reported_with_everything_a_reader_asks_for() {
     assert_eq!(schema::problems(schema::REPORT, &json), Vec::<String>::new(), "the schema");
     assert_eq!(json["first_kernel"], "block-2/attended", "{json:#}");
     assert_eq!((&json["causes"][0]["id"], &json["causes"][0]["exact"]), (&"mask-outside".into(), &true.into()));
+    let floor = json["noise_floor"]["boundaries"].as_array().unwrap();
+    let effect = json["effect"]["boundaries"].as_array().unwrap();
+    assert_eq!((floor.len(), effect.len()), (4, 4), "as far as the comparison: {floor:?}");
+    assert!(floor[0]["differing"].as_u64() > Some(0), "a reordered sum shows in block 0: {floor:?}");
+    assert_eq!((&effect[0]["differing"], &effect[0]["psnr"]), (&0.into(), &serde_json::Value::Null), "{effect:?}");
     assert_eq!(json["pins"][0]["probe"]["token"], 2 * 168 + 3, "{}", json["pins"]);
     let attention = &json["attention"];
     assert_ne!(attention["subject"]["weights"], attention["reference"]["weights"], "{attention}");
@@ -162,8 +176,13 @@ fn a_real_divergence_is_reported_with_everything_a_reader_asks_for() {
     assert!(elsewhere.iter().any(|s| s.as_str().unwrap().contains("bit-exact")), "{elsewhere:?}");
     assert!(json["command"].as_str().unwrap().contains("--pin block-2/attended@3,2,1"), "{}", json["command"]);
     let page = read("first", "report.html");
-    for section in ["Known causes tested", "Attention of a differing window", "Where the differences are", "Reproduce"]
-    {
+    for section in [
+        "Known causes tested",
+        "Attention of a differing window",
+        "Where the differences are",
+        "What it comes to in the end",
+        "Reproduce",
+    ] {
         assert!(page.contains(section), "{section}");
     }
 }
