@@ -227,6 +227,9 @@ pub(super) fn text(side: &str, diagnosis: &Diagnosis) -> Vec<String> {
 
 fn details(finding: &Finding) -> Vec<String> {
     let mut lines = Vec::new();
+    if finding.cause().is_none() {
+        lines.extend(finding.pattern.sentences().into_iter().map(|s| format!("    {s}")));
+    }
     for tested in finding.tested.iter().take(4) {
         lines.push(format!(
             "    {:40} {:6.2} % of {} differing bytes explained, {} newly wrong{}",
@@ -236,9 +239,6 @@ fn details(finding: &Finding) -> Vec<String> {
             tested.newly_wrong,
             if tested.whole { "" } else { " (sample)" }
         ));
-    }
-    if finding.cause().is_none() {
-        lines.extend(finding.pattern.sentences().into_iter().map(|s| format!("    {s}")));
     }
     if !finding.also.is_empty() {
         let (n, few) = (finding.also.len(), finding.also.iter().take(6).cloned().collect::<Vec<_>>().join(", "));

@@ -22,6 +22,8 @@ use trial::Search;
 /// Pairs shown at most.
 const SHOWN: usize = 4;
 
+/// A share of the differing bytes below which a cause that explains something explains nothing in words.
+const WEAK: f64 = 0.1;
 /// Ties named at most.
 const TIES: usize = 3;
 
@@ -120,6 +122,12 @@ pub fn verdict(explained: Explained, tested: &[Tested], tried: usize) -> String 
                 }
             }
         }
+        (Some(best), Explained::Partly) if best.share() < WEAK => format!(
+            "none of the known causes ({tried} tried); the nearest, {}, explains {} and breaks {} bytes",
+            best.causes.join(" + "),
+            compare::percent(best.share()),
+            best.newly_wrong
+        ),
         (Some(best), Explained::Partly) => format!(
             "not fully explained; closest: {}, {} explained, {} bytes newly wrong",
             best.named(),

@@ -91,8 +91,11 @@ impl Checked {
         self.doubt(
             "stability",
             Some("nondeterminism"),
-            || format!("{steps} divergent steps were repeated: the same bytes each time"),
-            || format!("{moved} of {steps} divergent steps give other bytes when they are repeated: {}", self.named()),
+            || format!("repeating gave the same bytes each time, at {}", counted(steps, "divergent step")),
+            || {
+                let steps = counted(steps, "divergent step");
+                format!("repeating gives other bytes at {moved} of {steps}: {}", self.named())
+            },
         )
     }
 
@@ -102,10 +105,17 @@ impl Checked {
         self.doubt(
             "layout",
             None,
-            || format!("none of {tensors} divergent tensors is the exact one in another order or element type"),
+            || {
+                let tensors = counted(tensors, "divergent tensor");
+                format!("of {tensors}, none is the exact one in another order or element type")
+            },
             || format!("the values are right but lie in another order or element type: {}", self.named()),
         )
     }
+}
+
+fn counted(n: usize, what: &str) -> String {
+    if n == 1 { format!("1 {what}") } else { format!("{n} {what}s") }
 }
 
 /// Two inputs, lane by lane: whose are they, and how do they differ.
