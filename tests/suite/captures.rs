@@ -185,6 +185,32 @@ fn a_capture_of_an_image_gives_its_features_and_its_output_back() {
     assert_eq!(opened.features.digest(), features.digest(), "as an input");
 }
 
+/// `blockscope import` of a capture writes it anew, its output image in the form that it was recorded in.
+#[test]
+fn a_copied_capture_keeps_its_output_image() {
+    let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a folder");
+    let at = |name: &str| folder.path().join(name);
+    let (plan, size) = (plan(), Size::new(64, 64));
+    for (name, is_u8, bytes) in [("codes", true, 64 * 64 * 4), ("colours", false, 64 * 64 * 16)] {
+        let mut writer = Writer::create(&at(name), plan.geometry).expect("a free place");
+        let picture = frame::Picture { size, pixels: vec![[0.25, 0.5, 1.0]; 64 * 64] };
+        writer.proxy(&picture, &Conditions::default()).expect("written");
+        writer.image(size, is_u8, &vec![0; bytes]).expect("written");
+        writer.finish("not asked for", None).expect("finished");
+        let copy = at(&format!("copy of {name}"));
+        let done = std::process::Command::new(env!("CARGO_BIN_EXE_blockscope"))
+            .arg("import")
+            .arg(at(name))
+            .arg("--out")
+            .arg(&copy)
+            .output()
+            .expect("the program starts");
+        assert!(done.status.success(), "{name}: {}", String::from_utf8_lossy(&done.stderr));
+        let output = Recording::open(&copy).expect("a capture").output.expect("it has its image");
+        assert_eq!((output.size, output.is_u8, output.read().unwrap()), (size, is_u8, vec![0; bytes]), "{name}");
+    }
+}
+
 #[test]
 fn digest_files_are_recordings_of_digests() {
     let published = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/digests-64x64.json");
