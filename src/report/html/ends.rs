@@ -41,7 +41,7 @@ pub(super) fn section(page: &mut Page, report: &Report) {
     });
     let heads = ["boundary", "subject, bytes that differ", "PSNR", "noise floor, bytes that differ", "PSNR"];
     let table = tables::table(&heads, rows);
-    body += &format!("\n<details><summary>{} boundaries and the image</summary>\n{table}\n</details>", names.len());
+    body += &format!("\n<details><summary>the numbers of all {}</summary>\n{table}\n</details>", names.len());
     page.section("What it comes to in the end", &body);
 }
 
