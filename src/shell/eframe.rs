@@ -10,6 +10,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// # Errors
 /// When there is no display, or no OpenGL.
 pub fn run(file: Option<PathBuf>, make: impl FnOnce(Waker) -> Session + 'static) -> Result<(), ShellError> {
+    super::raw::calm();
     let viewport = ::eframe::egui::ViewportBuilder::default()
         .with_title("Blockscope")
         .with_app_id("blockscope")

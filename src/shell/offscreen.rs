@@ -76,6 +76,7 @@ impl Offscreen {
     /// # Errors
     /// When there is no Vulkan.
     pub fn new(desk: Desk, screen: Screen, drawn: bool) -> Result<Self, ShellError> {
+        super::raw::calm();
         let ctx = egui::Context::default();
         crate::ui::install(&ctx);
         let (mut instance, mut target, mut texture_side) = (None, None, UNDRAWN_SIDE);
@@ -144,7 +145,7 @@ impl Offscreen {
         let mut pixels = None;
         if let Some(target) = self.target.as_mut().filter(|_| picture) {
             target.painter().set_textures(&mut self.textures)?;
-            pixels = Some(target.draw(output.pixels_per_point, meshes)?.to_vec());
+            pixels = Some(target.draw(output.pixels_per_point, &meshes)?.to_vec());
             target.painter().free_textures(&mut self.textures)?;
             let messages = self.instance.as_ref().map(|instance| instance.take_messages()).unwrap_or_default();
             if !messages.is_empty() {

@@ -32,3 +32,4 @@ mod ui;
 mod vulkan;
 #[cfg(all(feature = "app", unix))]
 mod window;
+mod window_shaders;

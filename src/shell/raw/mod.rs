@@ -8,12 +8,16 @@
 #![expect(unsafe_code, reason = "the shells' Vulkan calls are fenced here")]
 
 mod image;
-mod nearest;
 mod painter;
+mod pipeline;
+mod priority;
+mod runs;
 mod surface;
 mod target;
+mod textures;
 
 pub use painter::Painter;
+pub(super) use priority::calm;
 pub use surface::Surface;
 pub(crate) use surface::extensions;
 pub use target::Target;
