@@ -24,7 +24,7 @@ pub(crate) struct DeviceArguments {
     #[arg(long, global = true, value_name = "DEVICE")]
     device: Option<String>,
     /// Device memory that one engine may take, such as 512M or 4G.
-    #[arg(long, global = true, value_name = "BYTES", value_parser = super::memory::bytes)]
+    #[arg(long, global = true, value_name = "BYTES", value_parser = crate::engine::memory::bytes)]
     vram: Option<u64>,
     /// Load the validation layer, and fail on what it says (or the variable BLOCKSCOPE_VALIDATION=1).
     #[arg(long, global = true)]

@@ -13,7 +13,7 @@ use std::sync::Arc;
 #[derive(Debug, Args)]
 pub(super) struct Memory {
     /// Memory the program may take, such as 4GiB or 800MiB; boundaries beyond it lie in temporary files.
-    #[arg(long, value_name = "BYTES", value_parser = bytes)]
+    #[arg(long, value_name = "BYTES", value_parser = memory::bytes)]
     memory: Option<u64>,
     /// The folder of these files; the system's temporary one without. It should be on a disk.
     #[arg(long, value_name = "DIR", requires = "memory")]
@@ -43,36 +43,5 @@ impl Memory {
             Failure::ask(format_args!("--spill: temporary files cannot be written: {error}; path {path}"))
         })?;
         Ok(Arc::new(Keeper::new(kept, folder)))
-    }
-}
-
-/// A number of bytes with an optional K, M or G, KiB, MiB or GiB (powers of 1024).
-pub(super) fn bytes(text: &str) -> Result<u64, String> {
-    let (digits, shift) = match text.trim_end_matches(['b', 'B']).trim_end_matches('i') {
-        t if t.ends_with(['k', 'K']) => (&t[..t.len() - 1], 10),
-        t if t.ends_with(['m', 'M']) => (&t[..t.len() - 1], 20),
-        t if t.ends_with(['g', 'G']) => (&t[..t.len() - 1], 30),
-        t => (t, 0),
-    };
-    let number: Option<u64> = digits.trim().parse().ok();
-    number
-        .and_then(|number| number.checked_mul(1 << shift))
-        .ok_or_else(|| format!("expected bytes such as 4GiB, 512M or 1000000, found \"{text}\""))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::bytes;
-
-    #[test]
-    fn sizes_have_units_of_1024() {
-        for (text, expected) in
-            [("7", 7), ("2k", 2048), ("512M", 512 << 20), ("4G", 4 << 30), ("4GiB", 4 << 30), ("800MiB", 800 << 20)]
-        {
-            assert_eq!(bytes(text), Ok(expected), "{text}");
-        }
-        assert!(bytes("much").unwrap_err().contains("much"), "words are refused");
-        assert!(bytes("-1").is_err() && bytes("1.5G").is_err() && bytes("").is_err(), "no such number");
-        assert!(bytes("99999999999G").is_err(), "too much");
     }
 }

@@ -65,6 +65,30 @@ fn block_bytes(plan: &Plan, range: &Range<usize>) -> u64 {
     blocks.into_iter().map(block).max().unwrap_or_default()
 }
 
+/// A number of bytes with an optional K, M or G, KiB, MiB or GiB (powers of 1024).
+///
+/// # Errors
+/// What was expected and found.
+pub fn bytes(text: &str) -> Result<u64, String> {
+    let (digits, shift) = match text.trim_end_matches(['b', 'B']).trim_end_matches('i') {
+        t if t.ends_with(['k', 'K']) => (&t[..t.len() - 1], 10),
+        t if t.ends_with(['m', 'M']) => (&t[..t.len() - 1], 20),
+        t if t.ends_with(['g', 'G']) => (&t[..t.len() - 1], 30),
+        t => (t, 0),
+    };
+    let number: Option<u64> = digits.trim().parse().ok();
+    number
+        .and_then(|number| number.checked_mul(1 << shift))
+        .ok_or_else(|| format!("expected bytes such as 4GiB, 512M or 1000000, found \"{text}\""))
+}
+
+/// Bytes as [`bytes`] reads them, in the largest unit that leaves no rest.
+pub fn words(bytes: u64) -> String {
+    let units = [(30, "GiB"), (20, "MiB"), (10, "KiB")];
+    let whole = units.into_iter().find(|(shift, _)| bytes >= 1 << shift && bytes.is_multiple_of(1 << shift));
+    whole.map_or_else(|| bytes.to_string(), |(shift, unit)| format!("{}{unit}", bytes >> shift))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -81,5 +105,18 @@ mod tests {
         assert!(least(&large, one) < 4 << 10, "3840x2160 in 4 GiB: {} MiB", least(&large, one));
         assert!(least(&small, one) < least(&small, Habit::Steps { engines: 2 }), "a second engine");
         assert!(least(&small, one) < least(&small, Habit::Blocks), "whole blocks");
+    }
+
+    #[test]
+    fn sizes_have_units_of_1024() {
+        for (text, expected) in
+            [("7", 7), ("2k", 2048), ("512M", 512 << 20), ("4G", 4 << 30), ("4GiB", 4 << 30), ("800MiB", 800 << 20)]
+        {
+            assert_eq!(bytes(text), Ok(expected), "{text}");
+            assert_eq!(bytes(&words(expected)), Ok(expected), "there and back");
+        }
+        assert!(bytes("much").unwrap_err().contains("much"), "words are refused");
+        assert!(bytes("-1").is_err() && bytes("1.5G").is_err() && bytes("").is_err(), "no such number");
+        assert!(bytes("99999999999G").is_err(), "too much");
     }
 }

@@ -45,6 +45,17 @@ pub fn compact(value: u64) -> String {
     }
 }
 
+/// Bytes in the largest unit that leaves three digits or fewer before the point.
+pub fn bytes(value: u64) -> String {
+    let v = value as f64;
+    match value {
+        0..1_024 => format!("{value} B"),
+        1_024..1_048_576 => format!("{:.0} KiB", v / 1_024.0),
+        1_048_576..1_073_741_824 => format!("{:.0} MiB", v / 1_048_576.0),
+        _ => format!("{:.1} GiB", v / 1_073_741_824.0),
+    }
+}
+
 /// A share as a percentage that never rounds a difference away to zero, nor a remainder to all.
 pub fn share(value: f64) -> String {
     let percent = value * 100.0;
@@ -82,6 +93,7 @@ mod tests {
             ["0", "-0", "1.5", "448", "0.062", "12.2", "1.0e-7"]
         );
         assert_eq!([0, 999, 1_000, 57_704_448].map(count), ["0", "999", "1\u{a0}000", "57\u{a0}704\u{a0}448"]);
+        assert_eq!([900, 5 << 20, 3 << 29].map(bytes), ["900 B", "5 MiB", "1.5 GiB"]);
         assert_eq!([999, 1_234, 57_704_448].map(compact), ["999", "1.2k", "57.7M"]);
         assert_eq!(
             [0.0, 1e-9, 0.005, 0.5, 0.9999, 1.0].map(share),
