@@ -2,7 +2,7 @@
 
 use super::{Exit, Failure, output};
 use crate::geometry::Size;
-use crate::shell::bench::{self, Measured, Times};
+use crate::shell::bench::{self, Measured, Part, Said, Times};
 use crate::shell::offscreen::Screen;
 use serde_json::{Value, json};
 use std::path::Path;
@@ -17,11 +17,22 @@ struct Line {
     name: String,
     found: f64,
     promised: f64,
+    /// How many were measured.
+    count: usize,
 }
 
 impl Line {
     fn new(name: impl Into<String>, found: Duration, promised: f64) -> Self {
-        Self { name: name.into(), found: found.as_secs_f64() * 1e3, promised }
+        Self { name: name.into(), found: found.as_secs_f64() * 1e3, promised, count: 1 }
+    }
+
+    /// The middle one of many.
+    fn of(name: impl Into<String>, times: &Times, promised: f64) -> Self {
+        Self::new(name, times.median(), promised).counted(times)
+    }
+
+    fn counted(self, times: &Times) -> Self {
+        Self { count: times.0.len(), ..self }
     }
 
     fn kept(&self) -> bool {
@@ -35,15 +46,22 @@ pub(super) fn run(json: Option<&str>) -> Result<Exit, Failure> {
     }
     let loud = json != Some("-");
     let screen = Screen::default();
-    let measured = bench::measure(screen, &PICTURES.map(|(size, _)| size), |what| {
-        if loud {
-            output::line(format_args!("measuring {what}"));
-        }
+    if loud {
+        output::line(format_args!("a window of {}x{}", screen.width, screen.height));
+    }
+    let measured = bench::measure(screen, &PICTURES.map(|(size, _)| size), |said| match said {
+        Said::Next(what) if loud => output::line(format_args!("measuring {what}")),
+        // Of several sizes, the last is new.
+        Said::Found(Part::Pictures, measured) if loud => lines(Part::Pictures, measured).iter().last().map_or((), tell),
+        Said::Found(part, measured) if loud => lines(part, measured).iter().for_each(tell),
+        Said::Next(_) | Said::Found(..) => {}
     })
     .map_err(Failure::ask)?;
-    let lines = lines(&measured);
+    let parts = [Part::FirstFrame, Part::Running, Part::Gaps, Part::Idle, Part::Pictures];
+    let lines: Vec<Line> = parts.into_iter().flat_map(|part| lines(part, &measured)).collect();
+    let missed = lines.iter().filter(|line| !line.kept()).count();
     if loud {
-        tell(&measured, &lines, screen);
+        output::line(format_args!("{} of {} promises kept", lines.len() - missed, lines.len()));
     }
     if let Some(target) = json {
         output::text_to(target, &format!("{:#}\n", value(&measured, &lines, screen)))?;
@@ -51,42 +69,42 @@ pub(super) fn run(json: Option<&str>) -> Result<Exit, Failure> {
     Ok(Exit::Exact)
 }
 
-/// What was promised, and what was found.
-fn lines(measured: &Measured) -> Vec<Line> {
+/// What was promised of a part, and what was found.
+fn lines(part: Part, measured: &Measured) -> Vec<Line> {
     let Measured { first_frame, idle, running, whole, gaps, pictures } = measured;
-    let mut lines = vec![
-        Line::new("start to first frame", *first_frame, 1500.0),
-        Line::new("own work per frame, idle engines, median", idle.median(), 6.0),
-        Line::new("own work per frame, idle engines, longest", idle.max(), 16.0),
-        Line::new("own work per frame, network running, median", running.median(), 6.0),
-        Line::new("own work per frame, network running, longest", running.max(), 16.0),
-        Line::new("whole frame drawn, idle engines, median", whole.median(), 33.0),
-        Line::new("gap between frames, network running, longest", gaps.max(), 100.0),
-    ];
-    for (found, (size, promised)) in pictures.iter().zip(PICTURES) {
-        lines.push(Line::new(format!("selection to picture at {size}, median"), found.waits.median(), promised));
+    let frames = |name: &str, times: &Times| {
+        let what = format!("own work per frame, {name}");
+        let longest = Line::new(format!("{what}, longest"), times.max(), 16.0);
+        vec![Line::of(format!("{what}, median"), times, 6.0), longest]
+    };
+    match part {
+        Part::FirstFrame => vec![Line::new("start to first frame", *first_frame, 1500.0)],
+        Part::Running => frames("network running", running),
+        Part::Gaps => {
+            let longest = Line::new("gap between frames, network running, longest", gaps.max(), 100.0);
+            vec![longest.counted(gaps)]
+        }
+        Part::Idle => {
+            let mut lines = frames("idle engines", idle);
+            lines.push(Line::of("whole frame drawn, idle engines, median", whole, 33.0));
+            lines
+        }
+        Part::Pictures => {
+            let picture = |(found, (size, promised)): (&bench::Pictures, (Size, f64))| {
+                Line::of(format!("selection to picture at {size}, median"), &found.waits, promised)
+            };
+            pictures.iter().zip(PICTURES).map(picture).collect()
+        }
     }
-    lines
 }
 
-fn tell(measured: &Measured, lines: &[Line], screen: Screen) {
-    let Measured { idle, running, whole, gaps, .. } = measured;
+fn tell(line: &Line) {
+    let verdict = if line.kept() { "kept" } else { "MISSED" };
+    let of = if line.count > 1 { format!("   of {}", line.count) } else { String::new() };
     output::line(format_args!(
-        "window of {}x{}: {} frames idle, {} running, {} drawn, {} gaps",
-        screen.width,
-        screen.height,
-        idle.0.len(),
-        running.0.len(),
-        whole.0.len(),
-        gaps.0.len()
+        "  {:48} {:9.2} ms   promised {:6.0} ms   {verdict}{of}",
+        line.name, line.found, line.promised
     ));
-    for line in lines {
-        let verdict = if line.kept() { "kept" } else { "MISSED" };
-        output::line(format_args!(
-            "  {:48} {:9.2} ms   promised {:6.0} ms   {verdict}",
-            line.name, line.found, line.promised
-        ));
-    }
 }
 
 fn value(measured: &Measured, lines: &[Line], screen: Screen) -> Value {

@@ -72,34 +72,63 @@ pub struct Measured {
     pub pictures: Vec<Pictures>,
 }
 
-/// Measures. `said` is told what comes next.
+/// What is told while measuring.
+#[derive(Clone, Copy, Debug)]
+pub enum Said<'a> {
+    /// What is measured next.
+    Next(&'a str),
+    /// A part is measured: everything so far.
+    Found(Part, &'a Measured),
+}
+
+/// Parts of the measurement, in their order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Part {
+    /// [`Measured::first_frame`].
+    FirstFrame,
+    /// [`Measured::running`].
+    Running,
+    /// [`Measured::gaps`].
+    Gaps,
+    /// [`Measured::idle`] and [`Measured::whole`].
+    Idle,
+    /// The last one of [`Measured::pictures`].
+    Pictures,
+}
+
+/// Measures. `said` is told what comes next, and each part as it is measured.
 ///
 /// # Errors
 /// When there is no Vulkan for drawing, or the network does not get where it should.
-pub fn measure(screen: Screen, sizes: &[Size], mut said: impl FnMut(&str)) -> Result<Measured, ShellError> {
+pub fn measure(screen: Screen, sizes: &[Size], mut said: impl FnMut(Said<'_>)) -> Result<Measured, ShellError> {
     let mut measured = Measured::default();
-    said("the first frame");
+    said(Said::Next("the first frame"));
     let begin = Instant::now();
     let mut bench = Bench::new(Sources::first_start(), screen, true)?;
     bench.window.frame(Vec::new(), true)?;
     // Fonts arrive with the second frame: that is the one a person reads.
     bench.window.frame(Vec::new(), true)?;
     measured.first_frame = begin.elapsed();
-    said("frames while the network runs");
+    said(Said::Found(Part::FirstFrame, &measured));
+    said(Said::Next("frames while the network runs"));
     bench.say("tour 0")?;
     bench.while_running(false, &mut measured.running)?;
-    said("gaps between drawn frames while the network runs");
+    said(Said::Found(Part::Running, &measured));
+    said(Said::Next("gaps between drawn frames while the network runs"));
     bench.while_running(true, &mut measured.gaps)?;
-    said("frames with idle engines");
+    said(Said::Found(Part::Gaps, &measured));
+    said(Said::Next("frames with idle engines"));
     bench.say("select divergence")?;
     for scene in SCENES {
         bench.scene(scene, &mut measured)?;
     }
     drop(bench);
+    said(Said::Found(Part::Idle, &measured));
     for &size in sizes {
-        said(&format!("selection to picture at {size}"));
+        said(Said::Next(&format!("selection to picture at {size}")));
         let sources = Sources { size, ..Sources::first_start() };
         measured.pictures.push(Pictures { size, waits: pictures(sources, screen)? });
+        said(Said::Found(Part::Pictures, &measured));
     }
     Ok(measured)
 }
@@ -168,6 +197,23 @@ impl Bench {
         Ok(())
     }
 
+    /// Frames until the network has run as far as it shall; what is looked for in the background may go on.
+    fn ran(&mut self) -> Result<(), ShellError> {
+        let begin = Instant::now();
+        loop {
+            self.window.frame(Vec::new(), false)?;
+            let session = self.session();
+            if session.is_loaded() && session.run().activity.is_none() && !session.canvas().subject.is_pending() {
+                return Ok(());
+            }
+            self.rest(Duration::from_millis(20));
+            if begin.elapsed() > PATIENCE {
+                let message = format!("two blocks still run after {} s", PATIENCE.as_secs());
+                return Err(ShellError::Window { message });
+            }
+        }
+    }
+
     /// Runs the whole network on fresh sources, at 60 frames a second: own work, or gaps between drawn frames.
     fn while_running(&mut self, drawn: bool, times: &mut Times) -> Result<(), ShellError> {
         // Another seed, so that nothing kept is used.
@@ -223,14 +269,10 @@ impl Bench {
 fn pictures(sources: Sources, screen: Screen) -> Result<Times, ShellError> {
     let mut bench = Bench::new(sources, screen, false)?;
     bench.say("tour 0")?;
-    bench.say("first")?;
-    bench.window.frame(Vec::new(), false)?;
-    bench.settle()?;
-    // Two blocks: the whole field, and the first level.
-    for _ in 0..2 {
-        bench.say("step block")?;
-        bench.settle()?;
-    }
+    // Two blocks: the whole field.
+    bench.say("select tensor block-1")?;
+    bench.say("run selection")?;
+    bench.ran()?;
     let mut times = Times::default();
     for turn in 0..12 {
         let tensor = ["block-0", "block-1"][turn / 2 % 2];
