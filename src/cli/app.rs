@@ -22,9 +22,18 @@ pub struct Args {
     /// The subject: an engine, an engine with causes, or a capture.
     #[arg(long)]
     pub subject: Option<String>,
+    /// A folder that a running port writes, as the subject: its dumps are compared as they come.
+    #[arg(long, value_name = "DIR", conflicts_with = "subject")]
+    pub watch: Option<PathBuf>,
     /// The reference.
     #[arg(long)]
     pub reference: Option<String>,
+    /// Memory the window may take, such as 4GiB or 800MiB; boundaries beyond it lie in temporary files.
+    #[arg(long, value_name = "BYTES", value_parser = crate::engine::memory::bytes)]
+    pub memory: Option<u64>,
+    /// The folder of these files; the system's temporary one without. It should be on a disk.
+    #[arg(long, value_name = "DIR", requires = "memory")]
+    pub spill: Option<String>,
     /// The window.
     #[arg(long, value_enum, default_value_t = Shell::Eframe)]
     pub shell: Shell,
@@ -71,6 +80,12 @@ impl Args {
         text(&self.input, &mut sources.input);
         text(&self.subject, &mut sources.subject);
         text(&self.reference, &mut sources.reference);
+        if let Some(folder) = &self.watch {
+            sources.subject = Sources::watching(&folder.display().to_string());
+        }
+        if self.memory.is_some() {
+            (sources.memory, sources.spill) = (self.memory, self.spill.clone());
+        }
         if let Some(size) = self.size {
             sources.size = size;
         }

@@ -25,6 +25,7 @@ use crate::plan::{Plan, Step};
 use crate::tensor::{Keeper, SpillError, Tensor, TensorName};
 use std::sync::Arc;
 use std::time::Duration;
+use vulkan::colour::Picture;
 
 /// What an engine is.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -139,6 +140,16 @@ pub trait Engine: Send {
     fn keep_within(&mut self, keeper: &Arc<Keeper>) {
         // Nothing is held in this process's memory.
         let _: &Arc<Keeper> = keeper;
+    }
+
+    /// A picture of a held tensor, made where it lies, before anybody reads it; `None` where an engine has no such way.
+    ///
+    /// # Errors
+    /// When the device fails.
+    fn picture_of(&mut self, name: &TensorName, look: &vulkan::colour::Look) -> Result<Option<Picture>, EngineError> {
+        // The tensor is in this process's memory: whoever wants a picture reads it.
+        let _: (&TensorName, &vulkan::colour::Look) = (name, look);
+        Ok(None)
     }
 
     /// What a report or capture made with this engine should say about it, beyond [`Self::info`]: name and value.

@@ -1,7 +1,8 @@
 //! What each command does.
 
 use super::{
-    Bookmark, Command, CopyWhat, Effect, Pin, Place, Session, Severity, Side, Transport, View, ViewChange, export,
+    Bookmark, Command, CopyWhat, Effect, Pin, Place, Session, Severity, Side, Sources, Transport, View, ViewChange,
+    export,
 };
 use crate::engine::trace;
 use crate::report::quoted;
@@ -10,6 +11,8 @@ use std::path::Path;
 
 /// Longest history of undo.
 const HISTORY: usize = 200;
+/// Kernels and blocks that may wait behind the one that runs.
+const QUEUE: (usize, usize) = (32, 8);
 /// Smallest and largest points per token.
 const ZOOM: (f32, f32) = (0.02, 256.0);
 
@@ -23,6 +26,13 @@ impl Session {
             Command::Size(size) => self.change_sources(|sources| sources.size = size),
             Command::Subject(spec) => self.change_sources(|sources| sources.subject = spec),
             Command::Reference(spec) => self.change_sources(|sources| sources.reference = spec),
+            Command::Watch(folder) => {
+                // The reference is what dumps are read against: it runs to the end.
+                self.goal.change(|wish| wish.to = usize::MAX);
+                self.change_sources(|sources| sources.subject = Sources::watching(&folder));
+            }
+            Command::Memory(bytes) => self.change_sources(|sources| sources.memory = bytes),
+            Command::Spill(folder) => self.change_sources(|sources| sources.spill = folder),
             Command::Swap => self.change_sources(|s| std::mem::swap(&mut s.subject, &mut s.reference)),
             Command::Browse(what) => self.effects.push(Effect::Browse(what)),
             Command::Run(transport) => self.transport(transport),
@@ -50,7 +60,10 @@ impl Session {
             Command::Report(path) => self.report(&path),
             Command::Diagnose => self.diagnose(),
             Command::Cancel(super::poll::DIAGNOSIS) => self.diagnosing.cancel(),
+            Command::Doctor(depth) => self.examine(depth),
+            Command::Cancel(super::poll::WATCH) => self.stop_watching(),
             Command::Cancel(super::poll::REPORT) => self.cancel_report(),
+            Command::Cancel(super::poll::DOCTOR) => self.cancel_examination(),
             Command::Cancel(_) => self.transport(Transport::Stop),
             Command::Dismiss(id) => self.messages.retain(|message| message.id != id),
             Command::Quit => self.effects.push(Effect::Quit),
@@ -169,34 +182,52 @@ impl Session {
     fn transport(&mut self, transport: Transport) {
         let (steps, playhead) = (self.plan.steps.len(), self.run.playhead);
         self.follow = true;
+        // Steps asked for while one runs queue behind it, as in debuggers; a step during a run breaks in instead.
+        let wish = self.goal.wish();
+        let stepping = matches!(transport, Transport::StepKernel | Transport::StepBlock);
+        let queues = stepping && wish.stepping && self.run.activity.is_some();
+        let from = if queues { wish.to.max(playhead) } else { playhead };
+        let block_of = |step: usize| self.plan.steps[step.min(steps - 1)].block;
         let block_end = |from: usize| {
-            let block = self.plan.steps[from.min(steps - 1)].block;
+            let block = block_of(from);
             self.plan.steps.iter().rposition(|step| step.block == block).map_or(steps, |last| last + 1)
         };
         let (to, divergence) = match transport {
             Transport::First => (0, None),
             Transport::Back => (playhead.saturating_sub(1), None),
-            Transport::StepKernel => (playhead + 1, None),
-            Transport::StepBlock => (block_end(playhead), None),
+            Transport::StepKernel if from - playhead >= QUEUE.0 => (from, None),
+            Transport::StepKernel => (from + 1, None),
+            Transport::StepBlock if block_of(from) - block_of(playhead) >= QUEUE.1 => (from, None),
+            Transport::StepBlock => (block_end(from), None),
             Transport::ToSelection => (self.selection.step + 1, None),
             Transport::ToDivergence => match self.next_divergence(playhead) {
                 Some(step) => (step + 1, None),
                 None => (steps, Some(playhead)),
             },
             Transport::All => (steps, None),
-            Transport::Stop => (playhead, None),
+            // Where both engines stand: else the slower one would run on to the faster one's place.
+            Transport::Stop => (playhead.min(self.standing().unwrap_or(playhead)), None),
         };
         let to = to.min(steps);
         self.goal.change(|wish| {
             wish.to = to;
+            wish.stepping = stepping;
             wish.divergence_from = divergence;
-            wish.began = Some((std::time::Instant::now(), playhead));
+            if !queues {
+                wish.began = Some((std::time::Instant::now(), playhead));
+            }
         });
         if transport == Transport::Stop {
             self.goal.cancel();
         }
         self.bell.ring();
         self.refresh();
+    }
+
+    /// Steps that every engine has run.
+    fn standing(&self) -> Option<usize> {
+        let engines = self.crew.iter().flat_map(|crew| crew.sides.iter().flatten()).filter(|side| !side.recording);
+        engines.map(|side| side.store().done).min()
     }
 
     /// A divergence that is known already, from a step on.
@@ -235,10 +266,15 @@ impl Session {
                 let (a, i) = (line("accumulated", &step.accumulated), line("isolated", &step.isolated));
                 format!("{}\n{a}\n{i}", s.tensor)
             }
+            CopyWhat::Doctor => self.examination().text(),
             CopyWhat::CommandLine => {
-                let super::Sources { model, input, size, subject, reference } = &self.sources;
-                let [s, r, m, i] = [subject, reference, model, input].map(|word| quoted(word));
-                format!("blockscope parity --subject {s} --reference {r} --model {m} --input {i} --size {size}")
+                let Sources { model, input, size, subject, reference, .. } = &self.sources;
+                let subject = match Sources::watched(subject) {
+                    Some(folder) => format!("--watch {}", quoted(folder)),
+                    None => format!("--subject {}", quoted(subject)),
+                };
+                let [r, m, i] = [reference, model, input].map(|word| quoted(word));
+                format!("blockscope parity {subject} --reference {r} --model {m} --input {i} --size {size}")
             }
         }
     }

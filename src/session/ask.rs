@@ -1,9 +1,9 @@
 //! What panels will show, asked of the desk: at most one of a kind in flight, and the newest wish after it.
 
 use super::attention::AttentionOrder;
-use super::paint::{Order, Style};
+use super::paint::{MarksOrder, Order, Style};
 use super::work::desk::{Answer, Job};
-use super::{Mode, Session, Side, Tab, WhatIf, look};
+use super::{Mode, Overlay, Session, Side, Tab, WhatIf, look};
 use crate::tensor::Tensor;
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -13,14 +13,14 @@ use std::sync::Arc;
 pub(super) struct Asked {
     canvas: Option<CanvasKey>,
     /// Tensors and mask that the marks were asked for.
-    marks: Option<([usize; 3], usize)>,
+    marks: Option<([usize; 2], usize)>,
     thumbnails: Option<usize>,
     attention: Option<AttentionKey>,
     statistics: Option<[usize; 2]>,
     trace: Option<([usize; 2], usize, usize)>,
 }
 
-type CanvasKey = ([usize; 3], Style, usize);
+type CanvasKey = ([usize; 3], Style);
 type AttentionKey = ([usize; 2], usize, (usize, usize), usize, usize, BTreeSet<WhatIf>);
 
 /// A tensor's identity: where its bytes lie.
@@ -36,17 +36,16 @@ impl Session {
             match answer {
                 Answer::Canvas(Ok(painted)) => {
                     let missing = || Err("not computed yet".to_owned());
-                    self.canvas.subject.answer(painted.subject.map_or_else(missing, Ok));
+                    let first_look = || self.previewed().cloned().map_or_else(missing, Ok);
+                    let subject = painted.subject.map_or_else(first_look, Ok);
+                    self.canvas.subject.answer(subject);
                     self.canvas.reference.answer(painted.reference.map_or_else(missing, Ok));
                     self.canvas.difference.answer(painted.difference.map_or_else(missing, Ok));
                     self.canvas.input.answer(painted.input.map_or_else(missing, Ok));
-                    if let Some(marks) = painted.marks {
-                        self.canvas.marks.answer(Ok(marks));
-                    }
                     self.canvas.output = painted.output;
                 }
+                Answer::Marks(answer) => self.canvas.marks.answer(answer),
                 Answer::Canvas(Err(reason)) => {
-                    self.asked.marks = None;
                     let canvas = &mut self.canvas;
                     for picture in
                         [&mut canvas.subject, &mut canvas.reference, &mut canvas.difference, &mut canvas.input]
@@ -66,6 +65,7 @@ impl Session {
     /// Asks for whatever the selection and the view now want.
     pub(super) fn ask(&mut self) {
         self.ask_canvas();
+        self.ask_marks();
         self.ask_thumbnails();
         self.ask_attention();
         self.ask_statistics();
@@ -98,9 +98,13 @@ impl Session {
             with_difference: self.view.mode == Mode::Difference,
         };
         let ids = [identity(subject.as_ref()), identity(reference.as_ref()), identity(features.as_ref())];
-        let mask = self.diagnosis.shown().and_then(|found| found.mask_of(&self.selection.tensor)).cloned();
-        let mask_id = mask.as_ref().map_or(0, |mask| Arc::as_ptr(mask) as usize);
-        let key = (ids, style, mask_id);
+        self.goal.change(|wish| wish.style = Some(style));
+        if let Some(picture) = self.previewed().cloned()
+            && self.canvas.subject.shown().is_none_or(|shown| shown.id != picture.id)
+        {
+            self.canvas.subject.answer(Ok(picture));
+        }
+        let key = (ids, style);
         if self.asked.canvas == Some(key) {
             return;
         }
@@ -110,9 +114,24 @@ impl Session {
         {
             picture.ask();
         }
-        let marks = (ids, mask_id);
-        let with_marks = self.asked.marks.replace(marks) != Some(marks);
-        self.send(Job::Canvas(Box::new(Order { subject, reference, features, style, with_marks, mask })));
+        self.send(Job::Canvas(Box::new(Order { subject, reference, features, style })));
+    }
+
+    /// Marks are asked for when a layer shows them: at 4K they cost more than the picture.
+    fn ask_marks(&mut self) {
+        let shown = [Overlay::Mismatches, Overlay::Explained].iter().any(|layer| self.view.overlays.contains(layer));
+        if !shown || self.canvas.marks.is_pending() {
+            return;
+        }
+        let (subject, reference) = (self.shown_tensor(Side::Subject), self.shown_tensor(Side::Reference));
+        let mask = self.diagnosis.shown().and_then(|found| found.mask_of(&self.selection.tensor)).cloned();
+        let mask_id = mask.as_ref().map_or(0, |mask| Arc::as_ptr(mask) as usize);
+        let key = ([identity(subject.as_ref()), identity(reference.as_ref())], mask_id);
+        if self.asked.marks != Some(key) {
+            self.asked.marks = Some(key);
+            self.canvas.marks.ask();
+            self.send(Job::Marks(Box::new(MarksOrder { subject, reference, mask })));
+        }
     }
 
     fn ask_thumbnails(&mut self) {

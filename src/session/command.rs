@@ -10,6 +10,7 @@ use super::{
     AttentionPart, Basis, ColourMap, Dialog, Difference, EventKind, Image, KeyOrder, Mode, Numbers, Overlay, Range,
     Reduction, Side, Tab, Theme, Token, WhatIf,
 };
+use crate::diagnosis::trust::Depth;
 use crate::geometry::Size;
 use crate::tensor::TensorName;
 
@@ -28,6 +29,12 @@ pub enum Command {
     Subject(String),
     /// Another reference.
     Reference(String),
+    /// A folder that a running port writes, as the subject: its dumps are compared as they come.
+    Watch(String),
+    /// Bytes that the window may take; `None` for no limit.
+    Memory(Option<u64>),
+    /// The folder for what exceeds them; `None` for the system's temporary one.
+    Spill(Option<String>),
     /// Subject and reference change places.
     Swap,
     /// A file dialog for this kind of thing.
@@ -74,6 +81,8 @@ pub enum Command {
     Report(String),
     /// Test the known causes on the first divergent step, or on the selected one.
     Diagnose,
+    /// Check this machine's engines.
+    Doctor(Depth),
     /// Cancel a job.
     Cancel(u64),
     /// Close a message.
@@ -93,6 +102,10 @@ pub enum Browse {
     Subject,
     /// A capture as reference.
     Reference,
+    /// A folder to watch as the subject.
+    Watch,
+    /// A folder to spill to.
+    Spill,
     /// A PNG to write.
     ExportCanvas,
     /// A .npy to write.
@@ -219,6 +232,8 @@ pub enum CopyWhat {
     Verdict,
     /// The command line that reproduces this session's comparison.
     CommandLine,
+    /// What the doctor found.
+    Doctor,
 }
 
 #[cfg(test)]
@@ -273,6 +288,15 @@ mod tests {
             "view what-if true-exp on",
             "view event tie off",
             "view basis isolated",
+            "watch out/dumps of today",
+            "memory 800MiB",
+            "memory 1000001",
+            "memory unlimited",
+            "spill /var/tmp/some where",
+            "spill temporary",
+            "doctor quick",
+            "doctor whole",
+            "copy doctor",
         ];
         let parsed = lines.map(|line| line.parse::<Command>().unwrap_or_else(|error| panic!("{line}: {error}")));
         for (line, command) in lines.iter().zip(&parsed) {
@@ -292,9 +316,18 @@ mod tests {
 
     #[test]
     fn what_is_no_command_is_refused_with_what_was_found() {
-        for line in
-            ["", "jump", "select", "select block", "select block x", "view mode upside-down", "size 3", "export x"]
-        {
+        for line in [
+            "",
+            "jump",
+            "select",
+            "select block",
+            "select block x",
+            "view mode upside-down",
+            "size 3",
+            "export x",
+            "watch",
+            "memory much",
+        ] {
             let error = line.parse::<Command>().unwrap_err();
             assert!(!error.is_empty(), "\"{line}\" says why");
         }

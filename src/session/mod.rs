@@ -17,6 +17,7 @@ mod attention;
 mod colour;
 pub mod command;
 mod diagnose;
+mod doctor;
 mod events;
 mod export;
 mod insight;
@@ -26,6 +27,7 @@ mod notes;
 mod paint;
 mod picture;
 mod poll;
+mod preview;
 mod report;
 mod requested;
 mod run;
@@ -40,6 +42,7 @@ mod title;
 mod veil;
 mod view;
 mod waker;
+mod watching;
 mod words;
 mod work;
 
@@ -47,10 +50,12 @@ pub use crate::engine::events::{Events, Kind as EventKind};
 pub use apply::changed;
 pub use colour::{Scale, class_colour, colour};
 pub use command::{Browse, Command, CopyWhat, Select, Transport, ViewChange};
+pub use doctor::{Examination, word as outcome_word};
 pub use insight::{Attention, AttentionSide, CauseFound, Diagnosis, Histogram, Statistics, Trace};
 pub use keys::{Binding, FLICK, bindings, key_of};
 pub use notes::{Bookmark, Effect, JobView, Message, Pin, Place, Recent, Severity};
 pub use picture::{Canvas, Fate, Legend, LegendClass, Marks, Mask, OutputDifference, Picture, Thumbnails, Veil};
+pub use poll::DOCTOR;
 pub use requested::Requested;
 pub use run::{Activity, Judgement, Run, Side, SideState, StepState, Verdict};
 pub use selection::{Selection, Token};
@@ -91,6 +96,8 @@ pub struct Session {
     tensors: [BTreeMap<TensorName, Tensor>; 2],
     isolated: BTreeMap<TensorName, Tensor>,
     canvas: Canvas,
+    /// The first look at a tensor that the subject's device has just made.
+    preview: Option<Arc<Picture>>,
     thumbnails: Requested<Thumbnails>,
     attention: Requested<Attention>,
     trace: Requested<Trace>,
@@ -99,6 +106,8 @@ pub struct Session {
     diagnosed: diagnose::Answer,
     diagnosing: crate::engine::Control,
     reporting: Option<report::Reporting>,
+    doctor: doctor::Doctor,
+    watching: Option<watching::Watching>,
     /// What each side's engine says about itself.
     facts: [Vec<(String, String)>; 2],
     asked: ask::Asked,
@@ -146,6 +155,7 @@ impl Drop for Session {
         self.goal.cancel();
         self.diagnosing.cancel();
         self.cancel_report();
+        self.cancel_examination();
         self.happened.cancel();
         self.bell.ring();
     }
@@ -179,6 +189,7 @@ impl Session {
             tensors: Default::default(),
             isolated: BTreeMap::new(),
             canvas: Canvas::default(),
+            preview: None,
             thumbnails: Requested::default(),
             attention: Requested::default(),
             trace: Requested::default(),
@@ -187,6 +198,8 @@ impl Session {
             diagnosed: diagnose::Answer::default(),
             diagnosing: crate::engine::Control::new(),
             reporting: None,
+            doctor: doctor::Doctor::default(),
+            watching: None,
             facts: Default::default(),
             asked: ask::Asked::default(),
             events: Requested::default(),
@@ -349,14 +362,21 @@ impl Session {
     /// Whether everything asked for is there and nothing runs.
     pub fn is_idle(&self) -> bool {
         let waiting = self.canvas.subject.is_pending()
+            || self.canvas.marks.is_pending()
             || self.thumbnails.is_pending()
             || self.attention.is_pending()
             || self.statistics.is_pending()
             || self.trace.is_pending()
             || self.happened.is_running()
             || self.diagnosis.is_pending()
-            || self.reporting.is_some();
+            || self.reporting.is_some()
+            || self.doctor.seen.is_running();
         !self.asleep && self.order.is_none() && self.run.activity.is_none() && !waiting
+    }
+
+    /// Whether nothing is being loaded.
+    pub fn is_loaded(&self) -> bool {
+        !self.asleep && self.order.is_none()
     }
 
     /// Says something.

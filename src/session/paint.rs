@@ -19,8 +19,13 @@ pub(crate) struct Order {
     pub(crate) reference: Option<Tensor>,
     pub(crate) features: Option<Tensor>,
     pub(crate) style: Style,
-    /// Whether the marks are wanted too; they do not change with channel, colours and range.
-    pub(crate) with_marks: bool,
+}
+
+/// What layers show of a tensor, from the tensors themselves: it does not change with channel, colours and range.
+#[derive(Clone, Debug)]
+pub(crate) struct MarksOrder {
+    pub(crate) subject: Option<Tensor>,
+    pub(crate) reference: Option<Tensor>,
     /// What the tested cause explains of the tensor, if it was tested.
     pub(crate) mask: Option<Arc<Mask>>,
 }
@@ -48,12 +53,11 @@ pub(crate) struct Painted {
     pub(crate) reference: Option<Arc<Picture>>,
     pub(crate) difference: Option<Arc<Picture>>,
     pub(crate) input: Option<Arc<Picture>>,
-    pub(crate) marks: Option<Arc<Marks>>,
     pub(crate) output: Option<OutputDifference>,
 }
 
 /// A number for every picture made.
-fn fresh() -> u64 {
+pub(super) fn fresh() -> u64 {
     static NEXT: AtomicU64 = AtomicU64::new(1);
     NEXT.fetch_add(1, Ordering::Relaxed)
 }
@@ -84,13 +88,12 @@ pub(crate) fn paint(order: &Order) -> Painted {
         reference: shared(reference),
         difference: shared(difference),
         input: shared(input),
-        marks: order.with_marks.then(|| Arc::new(marks(order))),
         output,
     }
 }
 
-/// What overlays show, from the tensors themselves.
-fn marks(order: &Order) -> Marks {
+/// What overlays show.
+pub(crate) fn marks(order: &MarksOrder) -> Marks {
     let both = order.subject.as_ref().zip(order.reference.as_ref()).filter(|(s, r)| s.shape == r.shape);
     let size = order.subject.as_ref().or(order.reference.as_ref()).map(|tensor| tensor.shape.size);
     let counts = both.map(|(s, r)| differing(s, r)).unwrap_or_default();
@@ -149,11 +152,16 @@ fn scale(values: &[&[f32]], style: &Style) -> Scale {
         let parts = values.iter().map(|v| v.par_chunks(1 << 16).map(of).reduce(|| nothing, widest));
         parts.fold(nothing, widest)
     };
-    let (mut low, mut high) = match style.range {
+    let (low, high) = match style.range {
         Range::Fixed(low, high) => (low, high),
         Range::Auto => span(),
         Range::Percentile(percent) => percentile(finite().collect(), percent),
     };
+    spanned(low, high, style)
+}
+
+/// The scale from a smallest to a largest value.
+pub(super) fn spanned(mut low: f32, mut high: f32, style: &Style) -> Scale {
     if low > high {
         (low, high) = (0.0, 1.0);
     }

@@ -12,6 +12,10 @@ use std::time::Duration;
 pub(super) const DIAGNOSIS: u64 = 2;
 /// The job number of a report.
 pub(super) const REPORT: u64 = 3;
+/// The job number of a watched folder.
+pub(super) const WATCH: u64 = 5;
+/// The job number of an examination.
+pub const DOCTOR: u64 = 4;
 /// The job number of a run.
 const RUN: u64 = 1;
 /// Results of this many sides are kept.
@@ -41,6 +45,10 @@ impl Session {
             self.take_answers();
             self.take_survey();
             self.take_report();
+            if self.doctor.seen.is_running() {
+                self.take_examination();
+                self.list_jobs();
+            }
             if self.take_diagnosis() {
                 self.list_jobs();
             }
@@ -102,7 +110,7 @@ impl Session {
     /// Takes what a loader brought, and starts the workers.
     fn install(&mut self, loaded: Loaded) {
         self.order = None;
-        let Loaded { sources, model, input, sides, .. } = loaded;
+        let Loaded { sources, model, input, keeper, sides, .. } = loaded;
         self.sources = sources;
         self.states.model = match &model {
             Ok(model) => Loading::Ready(model.source.clone()),
@@ -122,12 +130,14 @@ impl Session {
         }
         let mut engines = Vec::new();
         let mut ledgers = [None, None];
+        let mut watch = None;
         for (side, loaded) in [Side::Subject, Side::Reference].into_iter().zip(sides) {
             let (state, info) = match loaded {
                 Ok(loaded) => {
                     self.facts[side as usize] = loaded.facts;
                     let line = format!("{}: {}", loaded.info.name, loaded.info.device);
                     loaded.ledger.store().failed = None;
+                    watch = watch.or(loaded.watch);
                     self.ledgers.insert(Self::ledger_key(&self.sources, side), Arc::clone(&loaded.ledger));
                     ledgers[side as usize] = Some(loaded.ledger);
                     engines.extend(loaded.engine.map(|engine| (side, engine)));
@@ -145,13 +155,19 @@ impl Session {
         self.forget_old();
         let key = Side::ALL.iter().map(|side| Self::ledger_key(&self.sources, *side)).collect::<String>();
         let steps = self.plan.steps.len();
+        if watch.is_some() {
+            // Everything comes anew.
+            self.pairs.remove(&key);
+        }
         let pair = Arc::clone(self.pairs.entry(key).or_insert_with(|| Arc::new(Pair::new(steps))));
         self.goal.change(|wish| {
             wish.to = wish.to.min(steps);
             wish.began = Some((std::time::Instant::now(), 0));
             wish.shown = self.selection.step;
         });
-        let crew = Crew { sides: ledgers, pair, goal: Arc::clone(&self.goal), bell: Arc::clone(&self.bell) };
+        let (goal, bell) = (Arc::clone(&self.goal), Arc::clone(&self.bell));
+        let crew = Crew { sides: ledgers, pair, goal, bell, keeper };
+        self.watch(watch, &crew);
         for (side, engine) in engines {
             if let Err(error) = work::start(side, engine, crew.clone()) {
                 self.say(Severity::Error, Place::Run, format!("cannot start the {side}'s thread: {error}"));
@@ -214,7 +230,8 @@ impl Session {
     /// Drops kept results beyond a few sides.
     fn forget_old(&mut self) {
         let current = Side::ALL.iter().map(|side| Self::ledger_key(&self.sources, *side)).collect::<Vec<_>>();
-        while self.ledgers.len() > KEPT {
+        let kept = if self.sources.memory.is_some() { current.len() } else { KEPT };
+        while self.ledgers.len() > kept {
             let Some(old) = self.ledgers.keys().find(|key| !current.contains(key)).cloned() else { break };
             self.ledgers.remove(&old);
             self.pairs.retain(|key, _| !key.contains(&old));
@@ -225,7 +242,7 @@ impl Session {
     pub(super) fn refresh(&mut self) {
         let steps = self.plan.steps.len();
         let mut run = Run { steps: vec![StepState::default(); steps], ..Run::default() };
-        let mut done = [None, None];
+        let (mut done, mut ran) = ([None, None], 0);
         let mut failures = Vec::new();
         if let Some(crew) = &self.crew {
             for side in [Side::Subject, Side::Reference] {
@@ -236,6 +253,10 @@ impl Session {
                 }
                 self.tensors[side as usize].clone_from(&store.tensors);
                 done[side as usize] = (!ledger.recording).then_some(store.done);
+                if side == Side::Subject {
+                    ran = store.preview.as_ref().map_or(0, |(_, ran)| *ran);
+                    self.preview = store.preview.as_ref().map(|(picture, _)| Arc::clone(picture));
+                }
                 failures.extend(store.failed.clone().map(|text| (side, text)));
             }
             let verdicts = crew.pair.store();
@@ -257,7 +278,9 @@ impl Session {
         run.first_isolated = run.steps.iter().position(|step| bad(step.isolated.verdict));
         run.first_accumulated = run.steps.iter().position(|step| bad(step.accumulated.verdict));
         let wish = self.goal.wish();
-        run.playhead = wish.to.min(done[0].or(done[1]).unwrap_or(steps)).min(steps);
+        // A step whose first look is there counts as run: the window goes there, its bytes follow.
+        let stands = done[0].map(|done| if ran == done + 1 { ran } else { done });
+        run.playhead = wish.to.min(stands.or(done[1]).unwrap_or(steps)).min(steps);
         run.activity = self.activity(&run, done, &wish);
         let moved = run.playhead != self.run.playhead;
         self.run = run;
@@ -282,10 +305,14 @@ impl Session {
         let to = wish.to.min(run.steps.len());
         let behind = |i: usize| done[i].filter(|&done| done < to && !failed(&crew.sides[i]));
         let side = usize::from(behind(0).is_none());
-        let judged = crew.pair.store().judged;
+        let (judged, again) = {
+            let store = crew.pair.store();
+            (store.judged, store.again.first().copied())
+        };
         let unjudged = || {
             let able = crew.is_judged() && !crew.sides.iter().any(failed);
-            (able && done.iter().flatten().all(|&done| done > judged) && judged < to).then_some(judged)
+            let next = (done.iter().flatten().all(|&done| done > judged) && judged < to).then_some(judged);
+            next.or(again).filter(|_| able)
         };
         let at = behind(side).or_else(unjudged)?;
         let step = &self.plan.steps[at];
@@ -300,7 +327,7 @@ impl Session {
             .flatten();
         let what = format!("block {}, {}", step.block, step.kernel);
         let share = (finished as f64 / total as f64).min(1.0) as f32;
-        Some(Activity { what, steps: (at - from, to - from), share, rate, left })
+        Some(Activity { what, steps: (at - from, to - from), stepping: wish.stepping, share, rate, left })
     }
 
     fn list_jobs(&mut self) {
@@ -317,7 +344,8 @@ impl Session {
             share: None,
             cancellable: true,
         });
-        self.jobs = loading.into_iter().chain(running).chain(diagnosing).chain(self.report_job()).collect();
+        let jobs = loading.into_iter().chain(running).chain(diagnosing).chain(self.report_job());
+        self.jobs = jobs.chain(self.examination_job()).chain(self.watch_job()).collect();
     }
 
     /// Whether a side has computed a step.

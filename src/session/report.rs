@@ -162,7 +162,9 @@ impl Order {
             answer
         };
         at("comparing", 0.05)?;
-        let Sources { subject, reference, model, input, size } = &self.sources;
+        let Sources { subject, reference, model, input, size, .. } = &self.sources;
+        // A folder that was watched is a recording to whoever looks at it later.
+        let subject = Sources::watched(subject).unwrap_or(subject);
         let mut report = Report::new(subject, reference);
         let [s, r, m, i] = [subject, reference, model, input].map(|word| quoted(word));
         report.command =

@@ -108,6 +108,8 @@ pub struct Activity {
     pub what: String,
     /// Steps finished and asked for.
     pub steps: (usize, usize),
+    /// Whether it was asked for by stepping, so that further steps queue.
+    pub stepping: bool,
     /// Share of the work done, 0..=1.
     pub share: f32,
     /// Products per second so far.

@@ -16,9 +16,16 @@ pub struct Sources {
     pub size: Size,
     /// An engine, an engine with causes (`cpu+mask-outside@9-14`), or a capture.
     pub subject: String,
-    /// The same.
+    /// The same; the subject may also be a folder that a running port writes, as `watch:FOLDER`.
     pub reference: String,
+    /// Bytes that the window may take; no limit without. What does not fit lies in temporary files.
+    pub memory: Option<u64>,
+    /// The folder of these files; the system's temporary one without.
+    pub spill: Option<String>,
 }
+
+/// What a watched folder's spec begins with.
+const WATCH: &str = "watch:";
 
 impl Default for Sources {
     fn default() -> Self {
@@ -28,6 +35,8 @@ impl Default for Sources {
             size: Size::new(64, 64),
             subject: "cpu".to_owned(),
             reference: "reference".to_owned(),
+            memory: None,
+            spill: None,
         }
     }
 }
@@ -98,6 +107,16 @@ pub struct CausePlace {
 }
 
 impl Sources {
+    /// The spec of a folder that is watched as the subject.
+    pub fn watching(folder: &str) -> String {
+        format!("{WATCH}{folder}")
+    }
+
+    /// The folder that a spec watches.
+    pub fn watched(spec: &str) -> Option<&str> {
+        spec.strip_prefix(WATCH)
+    }
+
     /// The engine that causes are switched on in: the reference's where it can change its arithmetic, else the CPU.
     fn changeable(&self) -> String {
         let reference: Option<EngineSpec> = self.reference.parse().ok();

@@ -2,8 +2,13 @@
 
 use super::command::{Browse, Command, CopyWhat, Select, Transport, ViewChange};
 use super::{Range, Token};
+use crate::diagnosis::trust::Depth;
+use crate::engine::memory;
 use std::fmt;
 use std::str::FromStr;
+
+/// How thorough a check of the machine is.
+const DEPTHS: &[(Depth, &str)] = &[(Depth::Quick, "quick"), (Depth::Whole, "whole")];
 
 impl fmt::Display for Command {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -14,6 +19,11 @@ impl fmt::Display for Command {
             Self::Size(size) => write!(f, "size {size}"),
             Self::Subject(spec) => write!(f, "subject {spec}"),
             Self::Reference(spec) => write!(f, "reference {spec}"),
+            Self::Watch(folder) => write!(f, "watch {folder}"),
+            Self::Memory(None) => f.write_str("memory unlimited"),
+            Self::Memory(Some(bytes)) => write!(f, "memory {}", memory::words(*bytes)),
+            Self::Spill(None) => f.write_str("spill temporary"),
+            Self::Spill(Some(folder)) => write!(f, "spill {folder}"),
             Self::Swap => f.write_str("swap"),
             Self::Browse(what) => write!(f, "browse {}", what.word()),
             Self::Run(transport) => f.write_str(transport.words()),
@@ -38,6 +48,7 @@ impl fmt::Display for Command {
             Self::ExportTensor(path) => write!(f, "export tensor {path}"),
             Self::Report(path) => write!(f, "report {path}"),
             Self::Diagnose => f.write_str("diagnose"),
+            Self::Doctor(depth) => write!(f, "doctor {}", word_of(*depth, DEPTHS)),
             Self::Cancel(job) => write!(f, "cancel {job}"),
             Self::Dismiss(message) => write!(f, "dismiss {message}"),
             Self::Quit => f.write_str("quit"),
@@ -60,6 +71,11 @@ impl FromStr for Command {
             "size" => Self::Size(rest.parse().map_err(|error: crate::geometry::GeometryError| error.to_string())?),
             "subject" => Self::Subject(path()?),
             "reference" => Self::Reference(path()?),
+            "watch" => Self::Watch(path()?),
+            "memory" if rest == "unlimited" => Self::Memory(None),
+            "memory" => Self::Memory(Some(memory::bytes(rest)?)),
+            "spill" if rest == "temporary" => Self::Spill(None),
+            "spill" => Self::Spill(Some(path()?)),
             "swap" => Self::Swap,
             "browse" => Self::Browse(Browse::parse(rest)?),
             "first" | "back" | "step" | "run" | "stop" => Self::Run(Transport::parse(line)?),
@@ -87,6 +103,7 @@ impl FromStr for Command {
             },
             "report" => Self::Report(path()?),
             "diagnose" => Self::Diagnose,
+            "doctor" => Self::Doctor(among(rest, DEPTHS)?),
             "cancel" => Self::Cancel(number(rest)?),
             "dismiss" => Self::Dismiss(number(rest)?),
             "quit" => Self::Quit,
@@ -192,6 +209,8 @@ impl Browse {
         (Self::Input, "input"),
         (Self::Subject, "subject"),
         (Self::Reference, "reference"),
+        (Self::Watch, "watch"),
+        (Self::Spill, "spill"),
         (Self::ExportCanvas, "export-canvas"),
         (Self::ExportTensor, "export-tensor"),
         (Self::Report, "report"),
@@ -214,6 +233,7 @@ impl CopyWhat {
         (Self::Trace, "trace"),
         (Self::Verdict, "verdict"),
         (Self::CommandLine, "command-line"),
+        (Self::Doctor, "doctor"),
     ];
 
     /// Its word.

@@ -5,6 +5,8 @@ use super::{
     AttentionPart, Basis, ColourMap, Dialog, Difference, EventKind, Image, KeyOrder, Mode, Numbers, Overlay, Range,
     Reduction, Side, Tab, Theme, WhatIf,
 };
+use crate::diagnosis::trust::Depth;
+use crate::engine::memory;
 
 /// What parts a title's name from its explanation.
 const DASH: &str = " \u{2013} ";
@@ -25,6 +27,11 @@ impl Command {
             Self::Size(size) => format!("Size: {size}"),
             Self::Subject(spec) => format!("Subject: {spec}"),
             Self::Reference(spec) => format!("Reference: {spec}"),
+            Self::Watch(folder) => format!("Watch {folder} as the subject"),
+            Self::Memory(None) => "Memory: no limit".to_owned(),
+            Self::Memory(Some(bytes)) => format!("Memory: at most {}", memory::words(*bytes)),
+            Self::Spill(None) => "Spill to the system's temporary folder".to_owned(),
+            Self::Spill(Some(folder)) => format!("Spill to {folder}"),
             Self::Swap => "Swap subject and reference".to_owned(),
             Self::Browse(what) => {
                 let title = what.title();
@@ -55,6 +62,8 @@ impl Command {
             Self::ExportTensor(path) => format!("Export the tensor to {path}"),
             Self::Report(path) => format!("Write a report to {path}"),
             Self::Diagnose => "Test the known causes".to_owned(),
+            Self::Doctor(Depth::Quick) => "Check this machine's engines quickly".to_owned(),
+            Self::Doctor(Depth::Whole) => "Check this machine's engines with the whole network".to_owned(),
             Self::Cancel(job) => format!("Cancel job {job}"),
             Self::Dismiss(_) => "Close the message".to_owned(),
             Self::Quit => "Quit".to_owned(),
@@ -106,7 +115,9 @@ impl Command {
         all.extend(each(&|| EventKind::ALL.iter().map(|kind| ViewChange::Event(*kind, None)).collect()));
         all.extend(each(&|| Theme::ALL.iter().map(|theme| ViewChange::Theme(*theme)).collect()));
         all.extend([0.8, 1.0, 1.25, 1.5, 2.0].map(|scale| Self::View(ViewChange::Scale(scale))));
-        all.extend([Dialog::Keys, Dialog::Glossary, Dialog::About].map(|dialog| Self::Show(Some(dialog))));
+        all.extend(
+            [Dialog::Keys, Dialog::Glossary, Dialog::Doctor, Dialog::About].map(|dialog| Self::Show(Some(dialog))),
+        );
         all.extend(Browse::ALL.iter().map(|(what, _)| Self::Browse(*what)));
         all.extend(CopyWhat::ALL.iter().map(|(what, _)| Self::Copy(*what)));
         all.extend([
@@ -116,6 +127,12 @@ impl Command {
             Self::Undo,
             Self::Redo,
             Self::Diagnose,
+            Self::Doctor(Depth::Quick),
+            Self::Doctor(Depth::Whole),
+            Self::Memory(None),
+            Self::Memory(Some(4 << 30)),
+            Self::Memory(Some(8 << 30)),
+            Self::Memory(Some(16 << 30)),
             Self::Tour(1),
             Self::Quit,
         ]);
@@ -147,6 +164,8 @@ impl Browse {
             Self::Input => "open an image, features or a capture as input",
             Self::Subject => "open a capture as the subject",
             Self::Reference => "open a capture as the reference",
+            Self::Watch => "watch a folder of dumps as the subject",
+            Self::Spill => "choose the folder for what exceeds the memory",
             Self::ExportCanvas => "export the canvas as PNG",
             Self::ExportTensor => "export the tensor as .npy",
             Self::Report => "write a report",
@@ -162,6 +181,7 @@ impl CopyWhat {
             Self::Trace => "Copy the trace",
             Self::Verdict => "Copy the verdict",
             Self::CommandLine => "Copy the command line that reproduces this",
+            Self::Doctor => "Copy what the check of this machine found",
         }
     }
 }

@@ -61,7 +61,7 @@ words! {
     Difference {
         #[default] Code = "code", "Signed distance in codes";
         Value = "value", "Difference of the values";
-        Class = "class", "The class of each difference: +-0, NaN, saturation, one code, several";
+        Class = "class", "The class of each difference: \u{b1}0, NaN, saturation, one code, several";
     }
 }
 
@@ -75,7 +75,7 @@ words! {
         Mismatches = "mismatches", "Tokens that differ";
         Nan = "nan", "NaN published as +0";
         MinusZero = "minus-zero", "-0 published";
-        Saturation = "saturation", "Saturation at +-448";
+        Saturation = "saturation", "Saturation at \u{b1}448";
         Selection = "selection", "The selected token and window";
         Explained = "explained", "Differences that the tested cause explains";
         Minimap = "minimap", "The whole plane in a corner";
@@ -148,6 +148,7 @@ words! {
         Sources = "sources", "Choose subject and reference";
         Keys = "keys", "Keys";
         Glossary = "glossary", "Glossary";
+        Doctor = "doctor", "Can this machine's engines be trusted?";
         About = "about", "Settings";
     }
 }

@@ -18,7 +18,7 @@ impl Picker for Native {
     fn pick(&self, what: Browse) -> Option<PathBuf> {
         let dialog = rfd::FileDialog::new().set_title(format!("Blockscope: {}", what.title()));
         match what {
-            Browse::Model | Browse::Subject | Browse::Reference => dialog.pick_folder(),
+            Browse::Model | Browse::Subject | Browse::Reference | Browse::Watch | Browse::Spill => dialog.pick_folder(),
             Browse::Input => dialog.pick_file(),
             Browse::ExportCanvas => dialog.add_filter("PNG", &["png"]).set_file_name("canvas.png").save_file(),
             Browse::ExportTensor => dialog.add_filter("NumPy", &["npy"]).set_file_name("tensor.npy").save_file(),
@@ -34,6 +34,8 @@ fn command(what: Browse, path: String) -> Command {
         Browse::Input => Command::Input(path),
         Browse::Subject => Command::Subject(path),
         Browse::Reference => Command::Reference(path),
+        Browse::Watch => Command::Watch(path),
+        Browse::Spill => Command::Spill(Some(path)),
         Browse::ExportCanvas => Command::ExportCanvas(path),
         Browse::ExportTensor => Command::ExportTensor(path),
         Browse::Report => Command::Report(path),

@@ -218,6 +218,13 @@ impl Player {
                 best.map_or("none".to_owned(), |cause| cause.ids.join("+"))
             }
             ["trace", _] => state(session.trace()),
+            ["doctor", _] => {
+                let found = session.examination();
+                let over = if found.ended.is_some() { "cancelled" } else { "over" };
+                let now = if found.is_running() { "running" } else { over };
+                if found.depth.is_some() { now } else { "nothing" }.to_owned()
+            }
+            ["came", _] => session.came().0.to_string(),
             ["events", kind, wanted] => {
                 let kind = kind.parse::<crate::session::EventKind>()?;
                 let found = session.events().shown().filter(|events| events.step == selection.step);

@@ -14,6 +14,8 @@ pub struct Memory {
     pub(super) path: String,
     /// A source being typed for subject and reference.
     pub(super) specs: [Option<String>; 2],
+    /// A memory budget being typed.
+    pub(super) budget: Option<String>,
     /// A size being typed.
     pub(super) size: Option<String>,
     /// What is searched in the list of causes, and the blocks that a cause is switched on in.
@@ -61,6 +63,13 @@ impl std::fmt::Debug for Memory {
 }
 
 impl Memory {
+    /// Forgets what was half typed in a dialog: the next one begins with what is.
+    pub(super) fn forget_typed(&mut self) {
+        self.palette = Default::default();
+        self.specs = Default::default();
+        (self.size, self.budget) = (None, None);
+    }
+
     /// Draws a picture from a texture that the shell owns, instead of uploading its pixels; `None` takes it back.
     pub fn external(&mut self, picture: u64, texture: Option<TextureId>) {
         match texture {

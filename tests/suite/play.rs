@@ -54,7 +54,10 @@ macro_rules! scripts {
     };
 }
 
-scripts!(attention, dialogs, divergence, events, export, keyboard, probe, report, session, sources, step, trace, view);
+scripts!(
+    attention, dialogs, divergence, doctor, events, export, keyboard, probe, report, session, sources, step, trace,
+    view
+);
 
 #[test]
 fn a_broken_session_is_set_aside() {
@@ -159,4 +162,55 @@ fn an_idle_window_asks_for_no_frame() {
         assert!(begin.elapsed() < Duration::from_secs(20), "still wants a frame in {:?}", player.window().due());
         std::thread::sleep(Duration::from_millis(20));
     }
+}
+
+#[test]
+fn a_watched_folder_is_compared_as_it_fills() {
+    use blockscope::capture::Recording;
+    let folder = tempfile::tempdir().unwrap();
+    let dumps = folder.path().join("dumps");
+    std::fs::create_dir(&dumps).unwrap();
+    let recording = Recording::open(&capture(folder.path(), "bad", true)).unwrap();
+    let dump = |name: &str| {
+        let tensor = recording.tensor(&name.into()).unwrap();
+        std::fs::write(dumps.join(format!("{name}.u8")), tensor.bytes()).unwrap();
+    };
+    let mut player = player(Path::new("cpu"), "cpu", folder.path());
+    player.run(&format!("tour 0\nwatch {}\nwait\nexpect came 0", dumps.display()), |_, _| {}).unwrap();
+    let until = |player: &mut Player, script: &str| {
+        let begin = std::time::Instant::now();
+        while let Err(error) = player.run(&format!("wait 0.05\n{script}"), |_, _| {}) {
+            assert!(begin.elapsed() < std::time::Duration::from_secs(30), "{error}");
+        }
+    };
+    // Out of order, as threads write them.
+    dump("block-2");
+    until(&mut player, "expect came 1\nexpect verdict block-2 accumulated exact");
+    dump("block-1");
+    until(&mut player, "expect came 2\nexpect verdict block-1 accumulated differs");
+    // What was exact so far now comes from another block-1.
+    until(&mut player, "expect verdict block-2 isolated differs\nexpect verdict block-1 isolated differs");
+    let watching = player.session().jobs().iter().any(|job| job.what.contains("2 of") && job.cancellable);
+    assert!(watching, "it is a job: {:?}", player.session().jobs());
+    let script = "cancel 5\nwait\nexpect message no longer watching\ncopy command-line\nselect block 1\nwait\n\
+        expect picture ready";
+    player.run(script, |_, _| {}).unwrap();
+}
+
+#[test]
+fn a_window_within_a_budget_keeps_the_rest_on_disk() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut player = player(Path::new("cpu"), "cpu", folder.path());
+    player.run("tour 0\nfirst\nmemory 64MiB\nwait\nexpect message the window needs at least", |_, _| {}).unwrap();
+    let said = player.session().messages().iter().find_map(|message| message.text.split_once("at least "));
+    let least: u64 = said.and_then(|(_, rest)| rest.split_once("MiB")).unwrap().0.parse().unwrap();
+    let script = format!(
+        "spill {}\nmemory {}MiB\nwait\nstep block\nwait\nstep block\nwait\n\
+         expect verdict block-1 accumulated exact\nexpect verdict block-1 isolated exact\nexpect picture ready",
+        folder.path().display(),
+        least + 1
+    );
+    player.run(&script, |_, _| {}).unwrap();
+    assert!(player.session().spilled() > 1 << 20, "{} bytes are on disk", player.session().spilled());
+    player.run("memory unlimited\nwait\nexpect verdict block-1 accumulated exact", |_, _| {}).unwrap();
 }

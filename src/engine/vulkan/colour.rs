@@ -59,6 +59,17 @@ impl Range {
     }
 }
 
+/// How a picture is made.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Look {
+    /// What is shown of a token.
+    pub show: Show,
+    /// The range of the palette; the smallest and largest finite values without one.
+    pub range: Option<Range>,
+    /// RGBA of 256 steps and of NaN.
+    pub palette: Box<[[u8; 4]; PALETTE]>,
+}
+
 /// A picture of one tensor.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Picture {

@@ -347,6 +347,11 @@ impl Engine for Vulkan {
         facts
     }
 
+    fn picture_of(&mut self, name: &TensorName, look: &colour::Look) -> Result<Option<colour::Picture>, EngineError> {
+        self.catch_up(name)?;
+        self.picture(name, look.show, look.range, &look.palette)
+    }
+
     fn load(&mut self, plan: &Arc<Plan>, model: &Arc<Model>) -> Result<(), EngineError> {
         let same_model = self.loaded.as_ref().is_some_and(|(_, held)| Arc::ptr_eq(held, model));
         self.store.clear(!same_model);

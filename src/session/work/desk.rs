@@ -7,7 +7,7 @@ use crate::session::attention::{self, AttentionOrder};
 use crate::session::events::{EventsFound, EventsOrder};
 use crate::session::look;
 use crate::session::paint::{self, Painted};
-use crate::session::{Attention, Statistics, Thumbnails, Trace};
+use crate::session::{Attention, Marks, Statistics, Thumbnails, Trace};
 use crate::tensor::Tensor;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex};
@@ -16,6 +16,7 @@ use std::sync::{Arc, Mutex};
 #[derive(Debug)]
 pub(crate) enum Job {
     Canvas(Box<paint::Order>),
+    Marks(Box<paint::MarksOrder>),
     Thumbnails(Tensor),
     Attention(Box<AttentionOrder>),
     Statistics([Option<Tensor>; 2], Option<WindowGrid>),
@@ -27,6 +28,7 @@ pub(crate) enum Job {
 #[derive(Debug)]
 pub(crate) enum Answer {
     Canvas(Result<Painted, String>),
+    Marks(Result<Arc<Marks>, String>),
     Thumbnails(Result<Arc<Thumbnails>, String>),
     Attention(Result<Arc<Attention>, String>),
     Statistics(Result<Arc<Statistics>, String>),
@@ -47,10 +49,14 @@ impl Desk {
     /// Starts the threads; they end when the desk is dropped.
     pub(crate) fn new(bell: &Arc<Bell>) -> std::io::Result<Self> {
         let answers = Arc::new(Mutex::new(Vec::new()));
+        // Threads of their own: on those of the kernels, a picture would wait for the kernel in hand.
+        let threads = rayon::ThreadPoolBuilder::new().thread_name(|i| format!("desk {i}")).build().ok().map(Arc::new);
         let open = |name: &str| {
             let (sender, jobs) = sync_channel(8);
             let (answers, bell) = (Arc::clone(&answers), Arc::clone(bell));
-            let work = move || serve(&jobs, &answers, &bell);
+            // Events are looked for in the background, where they leave pictures alone.
+            let threads = threads.clone().filter(|_| name != "events");
+            let work = move || serve(&jobs, threads.as_deref(), &answers, &bell);
             std::thread::Builder::new().name(name.to_owned()).spawn(work).map(|_detached| sender)
         };
         Ok(Self { pictures: open("pictures")?, counts: open("counts")?, events: open("events")?, answers })
@@ -60,7 +66,7 @@ impl Desk {
     pub(crate) fn send(&self, job: Job) {
         let queue = match job {
             Job::Canvas(_) | Job::Thumbnails(_) => &self.pictures,
-            Job::Attention(_) | Job::Statistics(..) | Job::Trace(_) => &self.counts,
+            Job::Marks(_) | Job::Attention(_) | Job::Statistics(..) | Job::Trace(_) => &self.counts,
             Job::Events(_) => &self.events,
         };
         drop(queue.try_send(job));
@@ -72,9 +78,12 @@ impl Desk {
     }
 }
 
-fn serve(jobs: &Receiver<Job>, answers: &Mutex<Vec<Answer>>, bell: &Bell) {
+fn serve(jobs: &Receiver<Job>, threads: Option<&rayon::ThreadPool>, answers: &Mutex<Vec<Answer>>, bell: &Bell) {
     while let Ok(job) = jobs.recv() {
-        let answer = answer(job);
+        let answer = match threads {
+            Some(threads) => threads.install(|| answer(job)),
+            None => answer(job),
+        };
         lock(answers).push(answer);
         bell.ring();
     }
@@ -83,6 +92,7 @@ fn serve(jobs: &Receiver<Job>, answers: &Mutex<Vec<Answer>>, bell: &Bell) {
 fn answer(job: Job) -> Answer {
     match job {
         Job::Canvas(order) => Answer::Canvas(guarded(|| Ok(paint::paint(&order)))),
+        Job::Marks(order) => Answer::Marks(guarded(|| Ok(Arc::new(paint::marks(&order))))),
         Job::Thumbnails(tensor) => Answer::Thumbnails(guarded(|| Ok(Arc::new(paint::thumbnails(&tensor))))),
         Job::Attention(order) => {
             let none = || "this step has no attention".to_owned();

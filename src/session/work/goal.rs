@@ -2,6 +2,7 @@
 
 use super::lock;
 use crate::engine::Control;
+use crate::session::paint::Style;
 use std::sync::Mutex;
 use std::time::Instant;
 
@@ -17,12 +18,16 @@ pub(crate) struct Goal {
 pub(crate) struct Wish {
     /// Steps below this shall run.
     pub(crate) to: usize,
+    /// Whether that was asked for by stepping: further steps queue behind it.
+    pub(crate) stepping: bool,
     /// Stop at the first step from here on whose isolated verdict is not exact.
     pub(crate) divergence_from: Option<usize>,
     /// When the run began, and at which step.
     pub(crate) began: Option<(Instant, usize)>,
     /// A step whose tensors are looked at, on each side; made again when they were dropped.
     pub(crate) shown: usize,
+    /// How the canvas shows a tensor: a device paints its newest like that before it is read.
+    pub(crate) style: Option<Style>,
     /// Whether the workers shall end.
     pub(crate) closed: bool,
 }

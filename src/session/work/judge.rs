@@ -1,6 +1,6 @@
 //! The judge of two recordings: neither side has an engine whose worker could compare them.
 //!
-//! Only accumulated verdicts exist then: no engine runs a step alone.
+//! Only accumulated verdicts exist then: no engine runs a step alone. A watched subject's are judged as they come.
 
 use super::Crew;
 use super::pair::{judge, not_compared};
@@ -10,20 +10,30 @@ use crate::tensor::Tensor;
 /// Why nothing is known in isolation.
 const ALONE: &str = "both sides are recordings: no engine runs a step alone";
 
-/// Starts the judge; it ends when every step is judged, or when the goal is closed.
+/// Starts the judge; it ends when every step is judged and none is to come, or when the goal is closed.
 pub(crate) fn start(crew: Crew) -> std::io::Result<()> {
     std::thread::Builder::new().name("judge".to_owned()).spawn(move || work(&crew)).map(|_detached| ())
 }
 
 fn work(crew: &Crew) {
     let [Some(subject), Some(reference)] = &crew.sides else { return };
-    for (index, step) in subject.plan.steps.iter().enumerate() {
+    loop {
+        let seen = crew.bell.count();
         if crew.goal.wish().closed {
             return;
         }
-        if crew.pair.store().judged > index {
+        let next = {
+            let mut store = crew.pair.store();
+            store.again.pop_first().or_else(|| Some(store.judged).filter(|&step| step < subject.plan.steps.len()))
+        };
+        let Some(index) = next else {
+            if !subject.watched {
+                return;
+            }
+            crew.bell.wait(seen);
             continue;
-        }
+        };
+        let step = &subject.plan.steps[index];
         let both = |name| Some((subject.tensor(name)?, reference.tensor(name)?));
         let pairs: Vec<(Tensor, Tensor)> = step.op.outputs().into_iter().filter_map(both).collect();
         let accumulated =
@@ -34,7 +44,7 @@ fn work(crew: &Crew) {
             store.isolated[index] = if known { not_compared(ALONE) } else { accumulated.clone() };
             store.exact.extend(pairs.iter().map(|(s, r)| (s.name.clone(), s.bytes() == r.bytes())));
             store.accumulated[index] = accumulated;
-            store.judged = index + 1;
+            store.judged = store.judged.max(index + 1);
         }
         // Steps without tensors are passed over in no time: the window need not hear of each.
         if known || index + 1 == subject.plan.steps.len() {
@@ -75,7 +85,9 @@ mod tests {
         };
         let pair = Arc::new(Pair::new(plan.steps.len()));
         let bell = Arc::new(Bell::new(Waker::default()));
-        let crew = Crew { sides: [recording(true), recording(false)], pair, goal: Arc::new(Goal::default()), bell };
+        let keeper = Arc::new(crate::tensor::Keeper::unlimited());
+        let sides = [recording(true), recording(false)];
+        let crew = Crew { sides, pair, goal: Arc::new(Goal::default()), bell, keeper };
         work(&crew);
         let store = crew.pair.store();
         let verdict = |name: &str| {

@@ -2,8 +2,8 @@
 
 use super::lock;
 use crate::plan::{Plan, Role};
-use crate::session::SideState;
-use crate::tensor::{Tensor, TensorName};
+use crate::session::{Picture, SideState};
+use crate::tensor::{Keeper, SpillError, Tensor, TensorName};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard};
 
@@ -17,6 +17,8 @@ pub(crate) struct Ledger {
     pub(crate) plan: Arc<Plan>,
     /// Whether it is a recording: nothing can be run on it.
     pub(crate) recording: bool,
+    /// Whether tensors still come from outside.
+    pub(crate) watched: bool,
     store: Mutex<Store>,
 }
 
@@ -29,6 +31,8 @@ pub(crate) struct Store {
     pub(crate) tensors: BTreeMap<TensorName, Tensor>,
     /// Steps below this have run.
     pub(crate) done: usize,
+    /// The first look at the step in hand, with the number of steps that have then run.
+    pub(crate) preview: Option<(Arc<Picture>, usize)>,
     /// Why the side cannot go on.
     pub(crate) failed: Option<String>,
 }
@@ -39,7 +43,7 @@ impl Ledger {
         let states = vec![SideState::Waiting; plan.steps.len()];
         let tensors = BTreeMap::from([(features.name.clone(), features)]);
         let store = Store { states, tensors, ..Store::default() };
-        Self { plan, recording: false, store: Mutex::new(store) }
+        Self { plan, recording: false, watched: false, store: Mutex::new(store) }
     }
 
     /// A recording's side: a step is done when the recording holds one of its tensors.
@@ -47,8 +51,24 @@ impl Ledger {
         let held = |step: &crate::plan::Step| step.op.outputs().into_iter().any(|name| tensors.contains_key(name));
         let done = SideState::Done { duration: std::time::Duration::ZERO };
         let states = plan.steps.iter().map(|s| if held(s) { done.clone() } else { SideState::Absent }).collect();
-        let store = Store { states, tensors, done: plan.steps.len(), failed: None };
-        Self { plan, recording: true, store: Mutex::new(store) }
+        let store = Store { states, tensors, done: plan.steps.len(), ..Store::default() };
+        Self { plan, recording: true, watched: false, store: Mutex::new(store) }
+    }
+
+    /// A recording that has only begun.
+    pub(crate) fn watched(plan: Arc<Plan>, features: Tensor) -> Self {
+        let tensors = BTreeMap::from([(features.name.clone(), features)]);
+        Self { watched: true, ..Self::recording(plan, tensors) }
+    }
+
+    /// Puts everything that is kept within a budget.
+    pub(crate) fn keep_within(&self, keeper: &Keeper) -> Result<(), SpillError> {
+        let tensors: Vec<Tensor> = self.store().tensors.values().cloned().collect();
+        for tensor in tensors {
+            let kept = keeper.keep(tensor)?;
+            self.store().tensors.insert(kept.name.clone(), kept);
+        }
+        Ok(())
     }
 
     /// The store, for a moment.

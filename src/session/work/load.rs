@@ -1,6 +1,8 @@
 //! Loads what a session works on: model, input, plan and both sides.
 
-use super::{Ledger, fault};
+use super::{Ledger, budget, fault};
+use crate::capture::import::{IN_FOLDER, Mapping};
+use crate::capture::watch::Watch;
 use crate::capture::{self, Recording};
 use crate::diagnosis::Profile;
 use crate::engine::{self, Engine, EngineInfo, EngineSpec};
@@ -8,7 +10,7 @@ use crate::frame;
 use crate::model::{self, Model};
 use crate::plan::{Detail, Plan};
 use crate::session::{Side, Sources};
-use crate::tensor::Tensor;
+use crate::tensor::{Keeper, Tensor};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::Arc;
@@ -39,6 +41,8 @@ pub(crate) struct LoadedSide {
     pub(crate) info: EngineInfo,
     /// What it says about itself beyond that.
     pub(crate) facts: Vec<(String, String)>,
+    /// The folder that its tensors come from.
+    pub(crate) watch: Option<Watch>,
 }
 
 /// What a loader hands back.
@@ -51,6 +55,8 @@ pub(crate) struct Loaded {
     pub(crate) model: Result<Arc<Model>, Vec<String>>,
     /// Plan and features, or every problem of the input.
     pub(crate) input: Result<(Arc<Plan>, Tensor), Vec<String>>,
+    /// What both sides keep their tensors with.
+    pub(crate) keeper: Arc<Keeper>,
     /// The sides; an empty problem list means that model or input failed first.
     pub(crate) sides: [Result<LoadedSide, Vec<String>>; 2],
 }
@@ -76,20 +82,30 @@ fn load(order: Order) -> Loaded {
         sources.size = recording.geometry.valid;
     }
     let input = guarded(|| input(&sources, first));
+    let engines = recorded.iter().filter(|recording| matches!(recording, Ok(None))).count() as u64;
+    let keeper = match (&model, &input) {
+        (Ok(model), Ok((plan, _))) => budget::keeper(&sources, plan, model, engines),
+        _ => Ok(Arc::new(Keeper::unlimited())),
+    };
     let [kept_subject, kept_reference] = kept;
-    let each = |side: Side, kept: Option<Arc<Ledger>>| match (&model, &input) {
-        (Ok(model), Ok((plan, features))) => {
+    let each = |side: Side, kept: Option<Arc<Ledger>>| match (&model, &input, &keeper) {
+        (Ok(model), Ok((plan, features)), Ok(keeper)) => {
             let spec = if side == Side::Subject { &sources.subject } else { &sources.reference };
-            guarded(|| match &recorded[side as usize] {
-                Ok(Some(recording)) => recorded_side(spec, plan, features, recording),
-                Ok(None) => self::side(spec, plan, features, model, kept),
-                Err(problems) => Err(problems.clone()),
+            guarded(|| match (&recorded[side as usize], Sources::watched(spec)) {
+                (_, Some(folder)) if side == Side::Subject => watched_side(spec, plan, features, Path::new(folder)),
+                (_, Some(_)) => Err(vec![format!("only the subject can be watched; found the reference \"{spec}\"")]),
+                (Ok(Some(recording)), _) => recorded_side(spec, plan, features, recording, keeper),
+                (Ok(None), _) => self::side(spec, plan, features, model, (kept, keeper)),
+                (Err(problems), _) => Err(problems.clone()),
             })
         }
+        // Said once.
+        (_, _, Err(problem)) if side == Side::Subject => Err(vec![problem.clone()]),
         _ => Err(Vec::new()),
     };
     let sides = [each(Side::Subject, kept_subject), each(Side::Reference, kept_reference)];
-    Loaded { id, sources, model, input, sides }
+    let keeper = keeper.unwrap_or_else(|_refused| Arc::new(Keeper::unlimited()));
+    Loaded { id, sources, model, input, keeper, sides }
 }
 
 /// A job's panic becomes a problem.
@@ -139,6 +155,7 @@ fn recorded_side(
     plan: &Arc<Plan>,
     features: &Tensor,
     recording: &Recording,
+    keeper: &Keeper,
 ) -> Result<LoadedSide, Vec<String>> {
     if recording.geometry != plan.geometry {
         let (expected, found) = (plan.geometry.valid, recording.geometry.valid);
@@ -147,11 +164,28 @@ fn recorded_side(
     let mut tensors = std::collections::BTreeMap::from([(features.name.clone(), features.clone())]);
     for name in recording.names().filter(|name| plan.tensors.contains_key(*name)) {
         let tensor = recording.tensor(name).map_err(|error| lines(&error.to_string()))?;
-        tensors.insert(name.clone(), tensor);
+        tensors.insert(name.clone(), keeper.keep(tensor).map_err(|error| vec![error.to_string()])?);
     }
     let info = EngineInfo { name: spec.to_owned(), device: "recording".to_owned(), exact: false };
     let ledger = Arc::new(Ledger::recording(Arc::clone(plan), tensors));
-    Ok(LoadedSide { ledger, engine: None, info, facts: recording.facts() })
+    Ok(LoadedSide { ledger, engine: None, info, facts: recording.facts(), watch: None })
+}
+
+/// A side that a running port writes: empty at first. The folder's own `import.json` says what is what, if there is one.
+fn watched_side(spec: &str, plan: &Arc<Plan>, features: &Tensor, folder: &Path) -> Result<LoadedSide, Vec<String>> {
+    let file = folder.join(IN_FOLDER);
+    let mapping = if file.is_file() { Mapping::open(&file).map_err(|e| vec![e])? } else { Mapping::default() };
+    if let Some(expected) = mapping.size().filter(|size| *size != plan.geometry.valid) {
+        let found = plan.geometry.valid;
+        let path = file.display();
+        return Err(vec![format!(
+            "expected the mapping's size {expected}, found {found}; change the size; path {path}"
+        )]);
+    }
+    let info = EngineInfo { name: spec.to_owned(), device: "watched folder".to_owned(), exact: false };
+    let ledger = Arc::new(Ledger::watched(Arc::clone(plan), features.clone()));
+    let watch = Some(Watch::new(folder, plan.geometry, mapping));
+    Ok(LoadedSide { ledger, engine: None, info, facts: Vec::new(), watch })
 }
 
 /// One side: an engine with its plan, or a recording.
@@ -160,16 +194,18 @@ fn side(
     plan: &Arc<Plan>,
     features: &Tensor,
     model: &Arc<Model>,
-    kept: Option<Arc<Ledger>>,
+    (kept, keeper): (Option<Arc<Ledger>>, &Arc<Keeper>),
 ) -> Result<LoadedSide, Vec<String>> {
     let parsed: EngineSpec = spec.parse().map_err(|error: engine::spec::SpecError| vec![error.to_string()])?;
     let own = changed(plan, &parsed)?;
     let mut engine = engine::open(&parsed).map_err(|error| lines(&error.to_string()))?;
+    engine.keep_within(keeper);
     engine.load(&own, model).map_err(|error| lines(&error.to_string()))?;
     let info = EngineInfo { name: spec.to_owned(), ..engine.info() };
     let ledger = kept.unwrap_or_else(|| Arc::new(Ledger::engine(own, features.clone())));
+    ledger.keep_within(keeper).map_err(|error| vec![error.to_string()])?;
     let facts = engine.facts();
-    Ok(LoadedSide { ledger, engine: Some(engine), info, facts })
+    Ok(LoadedSide { ledger, engine: Some(engine), info, facts, watch: None })
 }
 
 /// The plan with a spec's causes switched on.

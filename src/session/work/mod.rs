@@ -8,12 +8,14 @@
 //! * Locks are held to copy pointers, never while computing.
 
 mod bell;
+mod budget;
 pub(super) mod desk;
 mod goal;
 mod judge;
 mod ledger;
 pub(super) mod load;
 mod pair;
+pub(super) mod watch;
 mod worker;
 
 pub(super) use bell::Bell;

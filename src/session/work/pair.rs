@@ -4,7 +4,7 @@ use super::lock;
 use crate::compare::{self, Comparison};
 use crate::session::{Judgement, Verdict};
 use crate::tensor::{Tensor, TensorName};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, MutexGuard};
 
 /// Verdicts of a pair; kept when another pair is chosen.
@@ -26,6 +26,8 @@ pub(crate) struct Verdicts {
     pub(crate) exact: BTreeMap<TensorName, bool>,
     /// Steps below this are judged.
     pub(crate) judged: usize,
+    /// Of these, the ones to be judged once more: a watched subject's tensor came, or came again.
+    pub(crate) again: BTreeSet<usize>,
 }
 
 impl Pair {

@@ -8,8 +8,9 @@
 use super::pair::{judge, not_compared};
 use super::{Bell, Goal, Ledger, Pair, closure, panic_text};
 use crate::engine::{Engine, EngineError};
+use crate::session::preview::preview;
 use crate::session::{Judgement, Side, SideState, Verdict};
-use crate::tensor::{Tensor, TensorName};
+use crate::tensor::{Keeper, Tensor, TensorName};
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -25,6 +26,8 @@ pub(crate) struct Crew {
     pub(crate) goal: Arc<Goal>,
     /// Tells everyone.
     pub(crate) bell: Arc<Bell>,
+    /// What both sides keep their tensors with.
+    pub(crate) keeper: Arc<Keeper>,
 }
 
 impl Crew {
@@ -137,6 +140,11 @@ impl Worker {
         let wish = self.crew.goal.wish();
         let judged = self.crew.pair.store().judged;
         let steps = self.own.plan.steps.len();
+        if self.judges()
+            && let Some(step) = self.crew.pair.store().again.pop_first()
+        {
+            return Some(Task::Judge(step));
+        }
         if self.judges() && judged < steps {
             let ready =
                 |ledger: &Ledger| !matches!(ledger.store().states[judged], SideState::Waiting | SideState::Running);
@@ -176,9 +184,28 @@ impl Worker {
         let names: Vec<TensorName> = plan.steps[step].op.outputs().into_iter().cloned().collect();
         self.holding.retain(|name, _| !names.contains(name));
         let report = self.engine.run(&plan.steps[step], &control)?;
+        if own {
+            self.look(step)?;
+        }
         let outputs = names.iter().map(|name| self.engine.read(name)).collect::<Result<Vec<_>, _>>()?;
         self.holding.extend(names.into_iter().map(|name| (name, own)));
         Ok((report.duration, outputs))
+    }
+
+    /// Shows what a device has just made, if the canvas is or will be about it: reading it back takes longer.
+    fn look(&mut self, step: usize) -> Result<(), EngineError> {
+        let wish = self.crew.goal.wish();
+        let (true, Some(style)) =
+            (self.side == Side::Subject && (wish.to == step + 1 || wish.shown == step), wish.style)
+        else {
+            return Ok(());
+        };
+        let name = self.own.plan.steps[step].name().clone();
+        if let Some(picture) = preview(&mut *self.engine, &name, &style)? {
+            self.own.store().preview = Some((Arc::new(picture), step + 1));
+            self.crew.bell.ring();
+        }
+        Ok(())
     }
 
     /// The next step, on the own inputs.
@@ -193,7 +220,7 @@ impl Worker {
                 return Err(error);
             }
         };
-        self.own.publish(outputs, self.crew.goal.wish().shown);
+        self.own.publish(self.kept(outputs)?, self.crew.goal.wish().shown);
         {
             let mut store = self.own.store();
             store.states[step] = SideState::Done { duration };
@@ -207,6 +234,11 @@ impl Worker {
             self.holding.remove(&name);
         }
         Ok(())
+    }
+
+    /// Puts tensors within the window's budget.
+    fn kept(&self, tensors: Vec<Tensor>) -> Result<Vec<Tensor>, EngineError> {
+        tensors.into_iter().map(|tensor| Ok(self.crew.keeper.keep(tensor)?)).collect()
     }
 
     /// Writes a step's inputs, making those again that were dropped.
@@ -239,7 +271,7 @@ impl Worker {
             }
             let (_, outputs) = self.execute(again, true)?;
             if again == step {
-                self.own.publish(outputs, step);
+                self.own.publish(self.kept(outputs)?, step);
             }
         }
         Ok(())
@@ -253,6 +285,7 @@ impl Worker {
             Verdict::NotCompared => (accumulated.clone(), Vec::new()),
             Verdict::Exact | Verdict::ZeroSign | Verdict::Differs => self.isolated(step, &other, &accumulated)?,
         };
+        let tensors = self.kept(tensors)?;
         let diverges = matches!(isolated.verdict, Verdict::Differs | Verdict::ZeroSign);
         {
             let mut store = self.crew.pair.store();
@@ -260,7 +293,11 @@ impl Worker {
             store.tensors.extend(tensors.into_iter().map(|tensor| (tensor.name.clone(), tensor)));
             store.accumulated[step] = accumulated;
             store.isolated[step] = isolated;
-            store.judged = step + 1;
+            store.judged = store.judged.max(step + 1);
+        }
+        for name in self.own.plan.steps[step].op.outputs() {
+            // What lies on disk need not stay in memory too.
+            [self.own.tensor(name), other.tensor(name)].iter().flatten().for_each(Tensor::rest);
         }
         self.crew.goal.change(|wish| {
             if diverges && wish.divergence_from.is_some_and(|from| step >= from) {

@@ -58,7 +58,10 @@ fn row(ui: &mut Ui, session: &Session, step: &Step) -> bool {
     }
     let running = matches!(state.subject, SideState::Running) || matches!(state.reference, SideState::Running);
     let ink = if state.subject.is_done() || running || chosen { theme.text } else { theme.weak };
-    painter.text(rect.left_center() + vec2(11.0, 0.0), Align2::LEFT_CENTER, step.kernel, text::mono(), ink);
+    let at = rect.left_center() + vec2(11.0, 0.0);
+    let name = painter.text(at, Align2::LEFT_CENTER, step.kernel, text::mono(), ink);
+    // A long name pushes on what stands behind it.
+    let behind = (name.right() - rect.left() + 8.0).max(105.0);
     let marks = rect.right();
     mark(state.isolated.verdict).paint(&painter, pos2(marks - 9.0, rect.center().y), 4.0, theme);
     mark(state.accumulated.verdict).paint(&painter, pos2(marks - 32.0, rect.center().y), 4.0, theme);
@@ -74,14 +77,14 @@ fn row(ui: &mut Ui, session: &Session, step: &Step) -> bool {
     let shape = session.plan().shape(step.name());
     let extent = format!("{} \u{b7} {}", shape.channels, shape.element.name());
     let room = Rect::from_min_max(
-        pos2(rect.left() + 112.0, rect.top()),
+        pos2(rect.left() + behind + 7.0, rect.top()),
         pos2(timed.left().min(marks - 46.0) - 4.0, rect.bottom()),
     );
     let extent = painter.layout_no_wrap(extent, text::small(), theme.faint_on(chosen));
     if extent.size().x <= room.width() {
         painter.galley(room.left_center() - vec2(0.0, extent.size().y * 0.5), extent, theme.faint);
     }
-    event_mark(&painter, &state.events, rect.left_center() + vec2(105.0, 0.0), theme);
+    event_mark(&painter, &state.events, rect.left_center() + vec2(behind, 0.0), theme);
     let name = format!(
         "kernel {}, {} accumulated, {} isolated",
         step.kernel,

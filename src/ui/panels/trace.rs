@@ -185,27 +185,38 @@ fn stage(ui: &mut Ui, desk: &mut Desk<'_>, story: &Story, index: usize) {
     }
 }
 
-/// One rounded operation: formula at the left, result at the right, operands below.
+/// One rounded operation: formula at the left, result at the right, operands below. Where formula and result have no
+/// room beside each other, the formula has a line of its own.
 fn operation(ui: &mut Ui, (name, formula): (&str, &str), operands: &[Number], result: Number, other: Option<Number>) {
+    const LINE: f32 = 14.0;
     let theme = Theme::of(ui);
+    let value = format!("{}  {}", format::short(f64::from(result.value())), bits_of(result));
+    let value = other.map_or(value.clone(), |other| format!("{value} / {}", bits_of(other)));
+    let head = format!("{name} = {formula}");
+    let line = |words: String, ink: Color32| ui.painter().layout_no_wrap(words, text::mono_small(), ink);
+    let (whole, value) = (line(head.clone(), theme.text), line(value, theme.text));
+    let room = ui.available_width() - 8.0;
+    let mut lines = if whole.size().x + value.size().x + 14.0 > room {
+        vec![line(name.to_owned(), theme.text), line(format!("= {formula}"), theme.text)]
+    } else {
+        vec![whole]
+    };
     let publication = result.element == Element::E4m3;
-    let two = publication || operands.len() > 1 || formula.contains("1 /");
-    let height = if two { 30.0 } else { 17.0 };
+    if publication || operands.len() > 1 || formula.contains("1 /") {
+        let of: Vec<String> =
+            operands.iter().map(|n| format!("{} {}", format::short(f64::from(n.value())), bits_of(*n))).collect();
+        lines.push(line(format!("of {}", of.join(", ")), theme.weak));
+    }
+    let height = 3.0 + LINE * lines.len() as f32;
     let (rect, response) = ui.allocate_exact_size(vec2(ui.available_width(), height), Sense::hover());
     if other.is_some() {
         ui.painter().rect_filled(rect, CornerRadius::same(3), theme.differs.gamma_multiply(0.14));
     }
     let painter = ui.painter_at(rect);
-    let head = format!("{name} = {formula}");
-    painter.text(rect.left_top() + vec2(4.0, 8.5), Align2::LEFT_CENTER, &head, text::mono_small(), theme.text);
-    let value = format!("{}  {}", format::short(f64::from(result.value())), bits_of(result));
-    let value = other.map_or(value.clone(), |other| format!("{value} / {}", bits_of(other)));
-    painter.text(rect.right_top() + vec2(-4.0, 8.5), Align2::RIGHT_CENTER, value, text::mono_small(), theme.text);
-    if two {
-        let of: Vec<String> =
-            operands.iter().map(|n| format!("{} {}", format::short(f64::from(n.value())), bits_of(*n))).collect();
-        let words = format!("of {}", of.join(", "));
-        painter.text(rect.left_top() + vec2(12.0, 22.5), Align2::LEFT_CENTER, words, text::mono_small(), theme.weak);
+    painter.galley(rect.right_top() + vec2(-4.0 - value.size().x, 1.5), value, theme.text);
+    for (index, line) in lines.into_iter().enumerate() {
+        let indent = if index == 0 { 4.0 } else { 12.0 };
+        painter.galley(rect.left_top() + vec2(indent, 1.5 + LINE * index as f32), line, theme.text);
     }
     let label = format!("{head} = {} {}", result.value(), bits_of(result));
     response.widget_info(|| WidgetInfo::labeled(WidgetType::Label, true, &label));

@@ -44,12 +44,26 @@ fn rule(ui: &mut Ui) {
 fn buttons(ui: &mut Ui, desk: &mut Desk<'_>) {
     let run = desk.session.run();
     let busy = run.activity.is_some();
+    // Steps queue behind a step; a run is stopped first.
+    let steps = run.activity.as_ref().is_none_or(|activity| activity.stepping);
     let (started, finished) = (run.playhead > 0, run.playhead >= run.steps.len());
     let table = [
         (Icon::First, "First step", "Back to the start.", Transport::First, started),
         (Icon::Back, "Step back", "One kernel back; instant.", Transport::Back, started),
-        (Icon::StepKernel, "Step kernel", "Run one kernel on both sides.", Transport::StepKernel, !finished && !busy),
-        (Icon::StepBlock, "Step block", "Run to the end of the block.", Transport::StepBlock, !finished && !busy),
+        (
+            Icon::StepKernel,
+            "Step kernel",
+            "Run one kernel on both sides; pressed again meanwhile, one more.",
+            Transport::StepKernel,
+            !finished && steps,
+        ),
+        (
+            Icon::StepBlock,
+            "Step block",
+            "Run to the end of the block; pressed again meanwhile, one more.",
+            Transport::StepBlock,
+            !finished && steps,
+        ),
         (Icon::RunTo, "Run to selection", "Run until the selected step has run.", Transport::ToSelection, !busy),
         (
             Icon::RunDivergence,
@@ -59,7 +73,7 @@ fn buttons(ui: &mut Ui, desk: &mut Desk<'_>) {
             !finished && !busy,
         ),
         (Icon::RunAll, "Run all", "Run to the end.", Transport::All, !finished && !busy),
-        (Icon::Stop, "Stop", "Stop after the tile in hand.", Transport::Stop, busy),
+        (Icon::Stop, "Stop", "Stop after the tile in hand; what is queued is forgotten.", Transport::Stop, busy),
     ];
     for (icon, name, about, transport, enabled) in table {
         let command = Command::Run(transport);
@@ -78,7 +92,12 @@ fn progress(ui: &mut Ui, desk: &Desk<'_>) {
     let (rect, response) = ui.allocate_exact_size(vec2(width, 30.0), Sense::hover());
     let (words, share, left) = if let Some(activity) = &run.activity {
         let left = activity.left.map_or(String::new(), |left| format!("{} left", format::time(left)));
-        (activity.what.clone(), activity.share, left)
+        let queued = activity.steps.1.saturating_sub(activity.steps.0 + 1);
+        let words = match queued {
+            1.. if activity.stepping => format!("{} \u{b7} {queued} queued", activity.what),
+            _ => activity.what.clone(),
+        };
+        (words, activity.share, left)
     } else {
         let count = run.steps.len();
         let words = match desk.session.plan().steps.get(run.playhead) {

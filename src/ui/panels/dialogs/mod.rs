@@ -1,5 +1,6 @@
-//! Dialogs over the window: palette, open, sources, keys, glossary, settings.
+//! Dialogs over the window: palette, open, sources, keys, glossary, doctor, settings.
 
+mod doctor;
 mod help;
 mod open;
 mod palette;
@@ -16,7 +17,7 @@ use egui::{Align, Align2, Area, Frame, Id, Layout, Margin, Modal, Order, RichTex
 /// Draws the dialog that the session shows.
 pub(in super::super) fn show(ui: &Ui, desk: &mut Desk<'_>) {
     let Some(dialog) = desk.session.dialog() else {
-        desk.memory.palette = Default::default();
+        desk.memory.forget_typed();
         return;
     };
     let theme = Theme::of(ui);
@@ -26,7 +27,8 @@ pub(in super::super) fn show(ui: &Ui, desk: &mut Desk<'_>) {
         Dialog::Sources => ("Subject and reference", 600.0),
         Dialog::Keys => ("Keys", 720.0),
         Dialog::Glossary => ("Glossary", 620.0),
-        Dialog::About => ("Settings", 440.0),
+        Dialog::Doctor => ("Can this machine be trusted?", 760.0),
+        Dialog::About => ("Settings", 560.0),
     };
     let frame = Frame::popup(ui.style())
         .fill(theme.panel)
@@ -62,6 +64,7 @@ pub(in super::super) fn show(ui: &Ui, desk: &mut Desk<'_>) {
                 Dialog::Sources => sources::show(ui, desk),
                 Dialog::Keys => help::keys(ui),
                 Dialog::Glossary => help::glossary(ui, desk),
+                Dialog::Doctor => doctor::show(ui, desk),
                 Dialog::About => settings::show(ui, desk),
             }
         });

@@ -5,7 +5,7 @@ use super::super::super::icons::Icon;
 use super::super::super::theme::{Theme, text};
 use super::super::super::widgets::{TextButton, field, term};
 use super::open::loading;
-use crate::session::{Browse, Choice, Command, Side};
+use crate::session::{Browse, Choice, Command, Loading, Side};
 use egui::{Align2, CornerRadius, RichText, Sense, Ui, WidgetInfo, WidgetType, vec2};
 
 /// Draws the dialog.
@@ -16,9 +16,17 @@ pub(super) fn show(ui: &mut Ui, desk: &mut Desk<'_>) {
         }
     });
     ui.add_space(8.0);
-    if TextButton::new("Swap").icon(Icon::Swap).about("Subject and reference change places").show(ui).clicked() {
-        desk.send(Command::Swap);
-    }
+    ui.horizontal(|ui| {
+        if TextButton::new("Swap").icon(Icon::Swap).about("Subject and reference change places").show(ui).clicked() {
+            desk.send(Command::Swap);
+        }
+        let watch = TextButton::new("Watch a folder as subject\u{2026}")
+            .icon(Icon::Open)
+            .about("A folder that a running port writes: its dumps are compared as they come");
+        if watch.show(ui).clicked() {
+            desk.send(Command::Browse(Browse::Watch));
+        }
+    });
 }
 
 fn half(ui: &mut Ui, desk: &mut Desk<'_>, side: Side) {
@@ -26,8 +34,10 @@ fn half(ui: &mut Ui, desk: &mut Desk<'_>, side: Side) {
     let sources = desk.session.sources();
     let states = desk.session.source_states();
     let (name, current, state, colour, browse) = match side {
-        Side::Subject => ("subject", &sources.subject, &states.subject, theme.subject, Browse::Subject),
-        Side::Reference => ("reference", &sources.reference, &states.reference, theme.reference, Browse::Reference),
+        Side::Subject => ("subject", &sources.subject, states.subject.clone(), theme.subject, Browse::Subject),
+        Side::Reference => {
+            ("reference", &sources.reference, states.reference.clone(), theme.reference, Browse::Reference)
+        }
     };
     let make = |spec: String| match side {
         Side::Subject => Command::Subject(spec),
@@ -50,7 +60,7 @@ fn half(ui: &mut Ui, desk: &mut Desk<'_>, side: Side) {
         let ink = if choice.refused.is_some() { theme.faint } else { theme.text };
         inside.text(rect.left_top() + vec2(10.0, 12.0), Align2::LEFT_CENTER, &choice.label, text::body(), ink);
         let about = choice.refused.as_deref().unwrap_or(&choice.about);
-        inside.text(rect.left_top() + vec2(10.0, 27.0), Align2::LEFT_CENTER, about, text::small(), theme.weak);
+        let whole = line(ui, about, rect.left_top() + vec2(10.0, 20.0), rect.width() - 18.0, theme.weak);
         response.widget_info(|| {
             WidgetInfo::selected(
                 WidgetType::RadioButton,
@@ -62,8 +72,11 @@ fn half(ui: &mut Ui, desk: &mut Desk<'_>, side: Side) {
         if response.clicked() && choice.refused.is_none() {
             desk.out.push(make(choice.spec.clone()));
         }
+        if !whole {
+            response.on_hover_text(about);
+        }
     }
-    loading(ui, state);
+    standing(ui, &state);
     let current = current.clone();
     ui.add_space(6.0);
     let typed = desk.memory.specs[side as usize].get_or_insert(current);
@@ -79,4 +92,34 @@ fn half(ui: &mut Ui, desk: &mut Desk<'_>, side: Side) {
         }
     });
     ui.label(RichText::new("An engine, an engine with causes, or a capture.").font(text::small()).color(theme.faint));
+    // Problems may be many: below, where they push nothing out of line.
+    if matches!(state, Loading::Failed(_)) {
+        loading(ui, &state);
+    }
+}
+
+/// Small words in one line from a place on, with an ellipsis where they do not fit; says whether they do.
+fn line(ui: &Ui, words: &str, at: egui::Pos2, room: f32, ink: egui::Color32) -> bool {
+    let mut job = egui::text::LayoutJob::simple_singleline(words.to_owned(), text::small(), ink);
+    job.wrap = egui::text::TextWrapping::truncate_at_width(room);
+    let galley = ui.painter().layout_job(job);
+    let whole = !galley.elided;
+    ui.painter().galley(at, galley, ink);
+    whole
+}
+
+/// What the side is, in one line whatever its length, so that both columns stay in line.
+fn standing(ui: &mut Ui, state: &Loading) {
+    let theme = Theme::of(ui);
+    let (words, ink) = match state {
+        Loading::Nothing => ("not chosen", theme.faint),
+        Loading::Busy => ("loading\u{2026}", theme.weak),
+        Loading::Ready(words) => (words.as_str(), theme.weak),
+        Loading::Failed(_) => ("cannot be used, see below", theme.differs),
+    };
+    let label = egui::Label::new(RichText::new(words).font(text::small()).color(ink)).truncate();
+    let response = ui.add(label);
+    if matches!(state, Loading::Ready(_)) {
+        response.on_hover_text(words);
+    }
 }
