@@ -35,7 +35,8 @@ impl Session {
         for answer in answers {
             match answer {
                 Answer::Canvas(Ok(painted)) => {
-                    let missing = || Err("not computed yet".to_owned());
+                    let absent = if self.watching.is_some() { "it has not come yet" } else { "not computed yet" };
+                    let missing = || Err(absent.to_owned());
                     let first_look = || self.previewed().cloned().map_or_else(missing, Ok);
                     let subject = painted.subject.map_or_else(first_look, Ok);
                     self.canvas.subject.answer(subject);
@@ -213,7 +214,7 @@ impl Session {
         let made = self.plan.tensor(&s.tensor).step;
         let (Some(token), Some(step), Some((_, model))) = (s.token, made, self.model.clone()) else {
             if self.asked.trace.take().is_some() || matches!(self.trace, super::Requested::Nothing) {
-                self.trace.answer(Err("select a token: its story is told here".to_owned()));
+                self.trace.answer(Err("Click a token on the picture: its story is told here".to_owned()));
             }
             return;
         };

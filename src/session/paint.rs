@@ -243,7 +243,7 @@ fn difference(subject: &Tensor, reference: &Tensor, style: &Style) -> Picture {
         };
         let counted = |class: Class| {
             let count = classes.iter().filter(|other| **other == class).count() as u64;
-            LegendClass { colour: class_colour(class), label: class.to_string(), count }
+            LegendClass { colour: class_colour(class), label: class.to_string().replace("+-", "\u{b1}"), count }
         };
         let legend = Legend::Classes(Class::ALL.into_iter().map(counted).filter(|class| class.count > 0).collect());
         let pixels = classes.iter().map(opaque).collect();

@@ -289,6 +289,7 @@ impl Session {
             self.selection.channel = self.selection.channel.min(self.plan.shape(&self.selection.tensor).channels - 1);
             self.goal.change(|wish| wish.shown = self.selection.step);
         }
+        self.follow_watched();
         for (side, text) in failures {
             let place = if side == Side::Subject { Place::Subject } else { Place::Reference };
             if !self.messages.iter().any(|message| message.text == text) {

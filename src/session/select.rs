@@ -67,7 +67,7 @@ impl Session {
         self.select_tensor(&TensorName::new(name));
     }
 
-    fn select_tensor(&mut self, name: &TensorName) {
+    pub(super) fn select_tensor(&mut self, name: &TensorName) {
         let Some(info) = self.plan.tensors.get(name) else {
             let text = format!("the network has no tensor \"{name}\"");
             self.say(super::Severity::Error, super::Place::Canvas, text);

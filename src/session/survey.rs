@@ -3,7 +3,7 @@
 
 use super::sources::{CausePlace, Choice};
 use super::work::{fault, lock};
-use super::{Place, Session, Severity};
+use super::{Place, Session, Severity, Sources};
 use crate::diagnosis::{self, Test};
 use crate::engine::vulkan;
 use crate::engine::vulkan::raw::{Device, DeviceOptions, Instance, VulkanError};
@@ -61,8 +61,9 @@ impl Session {
             let recorded = recent.command.starts_with("subject ");
             if recorded && !choices.iter().any(|choice| choice.spec == spec) {
                 let name = recent.path.file_name().map_or_else(|| spec.clone(), |n| n.to_string_lossy().into_owned());
-                let used = if current.contains(&&spec) { "recording, in use" } else { "recording" };
-                choices.push(choice(&spec, &name, &format!("{used}; {spec}")));
+                let kind = if Sources::watched(&spec).is_some() { "watched folder" } else { "recording" };
+                let used = if current.contains(&&spec) { ", in use" } else { "" };
+                choices.push(choice(&spec, &name, &format!("{kind}{used}; {spec}")));
             }
         }
         self.choices = choices;

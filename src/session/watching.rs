@@ -5,12 +5,15 @@ use super::work::{self, Crew};
 use super::{JobView, Place, Session, Severity, Side, Sources};
 use crate::capture::watch::Watch;
 use crate::engine::Control;
+use crate::tensor::TensorName;
 use std::sync::Arc;
 
 /// A folder that is watched.
 #[derive(Debug)]
 pub(super) struct Watching {
     control: Control,
+    /// What came last, as far as the window has gone there.
+    shown: Option<TensorName>,
 }
 
 impl Session {
@@ -20,8 +23,24 @@ impl Session {
         let Some(watch) = watch else { return };
         let control = Control::new();
         match work::watch::start(watch, crew.clone(), control.clone(), Arc::clone(&self.post)) {
-            Ok(()) => self.watching = Some(Watching { control }),
+            Ok(()) => {
+                self.watching = Some(Watching { control, shown: None });
+                self.follow = true;
+            }
             Err(error) => self.say(Severity::Error, Place::Subject, format!("cannot start a thread: {error}")),
+        }
+    }
+
+    /// Goes to what came last, until somebody goes elsewhere.
+    pub(super) fn follow_watched(&mut self) {
+        let latest = self.ledger(Side::Subject).and_then(|ledger| ledger.store().latest.clone());
+        let (Some(latest), Some(watching)) = (latest, &mut self.watching) else { return };
+        if watching.shown.as_ref() != Some(&latest) {
+            watching.shown = Some(latest.clone());
+            if self.follow {
+                self.select_tensor(&latest);
+                self.settle();
+            }
         }
     }
 
@@ -47,7 +66,8 @@ impl Session {
         self.watching.as_ref()?;
         let folder = Sources::watched(&self.sources.subject)?;
         let (came, all) = self.came();
-        let what = format!("watching {folder}: {came} of {all} boundaries");
+        let name = std::path::Path::new(folder).file_name().map_or(folder.into(), |name| name.to_string_lossy());
+        let what = format!("{came} of {all} boundaries from {name}");
         Some(JobView { id: WATCH, what, share: Some(came as f32 / all.max(1) as f32), cancellable: true })
     }
 

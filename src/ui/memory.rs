@@ -36,6 +36,8 @@ pub struct Memory {
     pub(super) textures: BTreeMap<u64, (TextureHandle, u64)>,
     /// Textures that the shell owns, by picture.
     external: BTreeMap<u64, TextureId>,
+    /// When each passing message was first shown, in seconds.
+    pub(super) told: BTreeMap<u64, f64>,
     /// Frames drawn: textures unused for some frames are let go.
     pub(super) frame: u64,
     /// The window shift shown last, from which the grid glides, and when it left.

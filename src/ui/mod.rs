@@ -23,6 +23,10 @@ use desk::Desk;
 use egui::{Frame, Margin, Panel, Ui};
 use theme::{Theme, space};
 
+/// Widths that the canvas with its bars, and the right panel, should have at least.
+const CANVAS: f32 = 640.0;
+const DETAIL: f32 = 350.0;
+
 /// Draws the whole window and collects what the person asked for.
 pub fn ui(ui: &mut Ui, session: &Session, memory: &mut Memory, out: &mut Vec<Command>) {
     let ctx = ui.ctx().clone();
@@ -54,17 +58,18 @@ pub fn ui(ui: &mut Ui, session: &Session, memory: &mut Memory, out: &mut Vec<Com
         .frame(flat(theme.panel, Margin { left: 10, right: 10, top: 4, bottom: 2 }))
         .show(ui, |ui| panels::bottom::show(ui, &mut desk));
     let side = |share: f32, low: f32, high: f32| (screen.width() * share).clamp(low, high);
+    // Sides give way when the window shrinks, so that the canvas keeps room for its bars.
     Panel::left("network")
         .default_size(side(0.21, 290.0, 400.0))
-        .size_range(250.0..=460.0)
+        .size_range(250.0..=(screen.width() - DETAIL - CANVAS).clamp(290.0, 460.0))
         .frame(flat(theme.panel, Margin { left: 12, right: 10, top: 0, bottom: 6 }))
         .show(ui, |ui| {
             panels::network::show(ui, &mut desk);
             panels::kernels::show(ui, &mut desk);
         });
     Panel::right("detail")
-        .default_size(side(0.27, 350.0, 560.0))
-        .size_range(300.0..=760.0)
+        .default_size(side(0.27, DETAIL, 560.0))
+        .size_range(300.0..=(ui.available_width() - CANVAS).clamp(300.0, 760.0))
         .frame(flat(theme.panel, Margin { left: 10, right: 12, top: 6, bottom: 6 }))
         .show(ui, |ui| detail(ui, &mut desk));
     egui::CentralPanel::default()

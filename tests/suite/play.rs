@@ -187,7 +187,7 @@ fn a_watched_folder_is_compared_as_it_fills() {
     dump("block-2");
     until(&mut player, "expect came 1\nexpect verdict block-2 accumulated exact");
     dump("block-1");
-    until(&mut player, "expect came 2\nexpect verdict block-1 accumulated differs");
+    until(&mut player, "expect came 2\nexpect selection block-1\nexpect verdict block-1 accumulated differs");
     // What was exact so far now comes from another block-1.
     until(&mut player, "expect verdict block-2 isolated differs\nexpect verdict block-1 isolated differs");
     let watching = player.session().jobs().iter().any(|job| job.what.contains("2 of") && job.cancellable);

@@ -45,7 +45,7 @@ impl Kind {
         match self {
             Self::NanToZero => "NaN published as +0",
             Self::MinusZero => "-0 published",
-            Self::Saturation => "Saturation at +-448",
+            Self::Saturation => "Saturation at \u{b1}448",
             Self::Overflow => "Overflow of a half",
             Self::Subnormal => "Subnormal result",
             Self::Tie => "Rounded from a tie",

@@ -33,6 +33,8 @@ pub(crate) struct Store {
     pub(crate) done: usize,
     /// The first look at the step in hand, with the number of steps that have then run.
     pub(crate) preview: Option<(Arc<Picture>, usize)>,
+    /// What came last into a watched folder.
+    pub(crate) latest: Option<TensorName>,
     /// Why the side cannot go on.
     pub(crate) failed: Option<String>,
 }

@@ -68,6 +68,7 @@ pub(crate) fn arrive(crew: &Crew, tensor: Tensor) -> Result<(), String> {
         if let Some(step) = step {
             store.states[step] = SideState::Done { duration: Duration::ZERO };
         }
+        store.latest = Some(name.clone());
         let from = step.unwrap_or(0);
         (from..store.states.len()).filter(|&step| store.states[step].is_done()).collect()
     };

@@ -2,6 +2,7 @@
 
 use super::super::desk::Desk;
 use super::super::icons::Icon;
+use super::super::memory::Memory;
 use super::super::theme::{Theme, text};
 use super::super::widgets::IconButton;
 use crate::session::{Command, Message, Severity};
@@ -9,10 +10,15 @@ use egui::{Align2, Area, Frame, Id, Margin, Order, RichText, Stroke, Ui, vec2};
 
 /// At most so many are shown at once; all are in Notes.
 const SHOWN: usize = 3;
+/// What was done as asked need not be dismissed: it is shown for so many seconds.
+const INFO: f64 = 6.0;
 
 /// Draws the newest.
 pub(in super::super) fn show(ui: &Ui, desk: &mut Desk<'_>) {
-    let messages: Vec<Message> = desk.session.messages().iter().rev().take(SHOWN).cloned().collect();
+    let now = ui.input(|input| input.time);
+    let newest = desk.session.messages().iter().rev();
+    let messages: Vec<Message> =
+        newest.filter(|message| stands(ui, desk.memory, message, now)).take(SHOWN).cloned().collect();
     if messages.is_empty() {
         return;
     }
@@ -25,6 +31,19 @@ pub(in super::super) fn show(ui: &Ui, desk: &mut Desk<'_>) {
             }
         },
     );
+}
+
+/// Whether a message is still shown; one that passes wakes the window when its time is over.
+fn stands(ui: &Ui, memory: &mut Memory, message: &Message, now: f64) -> bool {
+    if message.severity != Severity::Info {
+        return true;
+    }
+    let since = *memory.told.entry(message.id).or_insert(now);
+    let left = since + INFO - now;
+    if left > 0.0 {
+        ui.ctx().request_repaint_after_secs(left as f32);
+    }
+    left > 0.0
 }
 
 fn card(ui: &mut Ui, desk: &mut Desk<'_>, message: &Message) {

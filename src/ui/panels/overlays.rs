@@ -30,8 +30,12 @@ pub(super) fn draw(ui: &Ui, painter: &Painter, desk: &mut Desk<'_>, projection: 
         if shown(Overlay::Windows) && projection.zoom * 8.0 >= 7.0 {
             // A dark halo under a light line reads on every colour of every map.
             let width = if projection.zoom > 6.0 { 1.4 } else { 0.9 };
-            windows(painter, projection, pane, &grid, shift, Stroke::new(width + 1.8, Color32::from_black_alpha(150)));
-            windows(painter, projection, pane, &grid, shift, Stroke::new(width, Color32::from_rgb(0xe4, 0xea, 0xff)));
+            // Lines close together would hide the picture between them.
+            let strength = ((projection.zoom * 8.0 - 4.0) / 30.0).clamp(0.22, 1.0);
+            let halo = Color32::from_black_alpha((150.0 * strength) as u8);
+            let light = Color32::from_rgb(0xe4, 0xea, 0xff).gamma_multiply(strength);
+            windows(painter, projection, pane, &grid, shift, Stroke::new(width + 1.8 * strength, halo));
+            windows(painter, projection, pane, &grid, shift, Stroke::new(width, light));
         }
         if shown(Overlay::Selection) && session.selection().token.is_some() {
             let (x, y) = session.selection().window;

@@ -68,7 +68,7 @@ fn classes(ui: &mut Ui, statistics: &Statistics, theme: &Theme) {
     for (name, count) in statistics.classes.iter().filter(|(_, count)| *count > 0) {
         let equal = name == "equal";
         ui.horizontal(|ui| {
-            ui.label(RichText::new(name).font(text::small()).color(theme.text));
+            ui.label(RichText::new(name.replace("+-", "\u{b1}")).font(text::small()).color(theme.text));
             ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
                 ui.allocate_ui_with_layout(vec2(58.0, 16.0), Layout::right_to_left(Align::Center), |ui| {
                     ui.label(RichText::new(format::share(*count as f64 / total)).font(text::small()).color(theme.weak));

@@ -3,10 +3,10 @@
 use super::super::desk::Desk;
 use super::super::icons::Icon;
 use super::super::theme::{Theme, text};
-use super::super::widgets::{IconButton, TextButton, field, section};
+use super::super::widgets::{IconButton, TextButton, field, one_line, section};
 use crate::engine::spec::Change;
 use crate::session::{CausePlace, Command};
-use egui::{Align, Align2, CornerRadius, Layout, Rect, RichText, ScrollArea, Sense, Ui, WidgetInfo, WidgetType, vec2};
+use egui::{Align, CornerRadius, Layout, Rect, RichText, ScrollArea, Sense, Ui, WidgetInfo, WidgetType, vec2};
 
 /// Height of a row of the list.
 const ROW: f32 = 36.0;
@@ -127,13 +127,17 @@ fn row(ui: &mut Ui, cause: &CausePlace, on: bool) -> Option<Asked> {
         ui.painter().rect_filled(rect, CornerRadius::same(6), fill);
     }
     let button = Rect::from_min_max(rect.right_top() + vec2(-52.0, 7.0), rect.right_bottom() - vec2(6.0, 7.0));
-    let inside = ui.painter_at(Rect::from_min_max(rect.min, rect.max - vec2(56.0, 0.0)));
-    inside.text(rect.left_top() + vec2(8.0, 11.0), Align2::LEFT_CENTER, cause.name, text::body(), theme.text);
+    let hot = response.hovered() || ui.rect_contains_pointer(rect);
+    // The button stands there only under the pointer.
+    let right = if hot && !on { 56.0 } else { 8.0 };
+    let line = |top: f32, bottom: f32| {
+        Rect::from_min_max(rect.left_top() + vec2(8.0, top), rect.right_top() + vec2(-right, bottom))
+    };
+    let whole = one_line(ui, cause.name, line(2.0, 20.0), text::body(), theme.text);
     let places = format!("{} \u{b7} {} blocks", cause.id, cause.blocks.len());
-    inside.text(rect.left_top() + vec2(8.0, 26.0), Align2::LEFT_CENTER, places, text::small(), theme.faint_on(true));
+    one_line(ui, &places, line(19.0, 33.0), text::small(), theme.faint_on(true));
     let name = format!("what if: {}", cause.id);
     response.widget_info(|| WidgetInfo::selected(WidgetType::SelectableLabel, true, on, &name));
-    let hot = response.hovered() || ui.rect_contains_pointer(rect);
     let mut asked = response.clicked().then_some(Asked::Only);
     if hot && !on {
         let add = ui.scope_builder(egui::UiBuilder::new().max_rect(button), |ui| {
@@ -143,7 +147,8 @@ fn row(ui: &mut Ui, cause: &CausePlace, on: bool) -> Option<Asked> {
             asked = Some(Asked::Too);
         }
     }
-    response.on_hover_text(format!("{}\nA click makes the subject the reference with this cause.", cause.page));
+    let name = if whole { String::new() } else { format!("{}\n", cause.name) };
+    response.on_hover_text(format!("{name}{}\nA click makes the subject the reference with this cause.", cause.page));
     asked
 }
 

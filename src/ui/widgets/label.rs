@@ -3,7 +3,10 @@
 use super::super::glossary;
 use super::super::mark::Mark;
 use super::super::theme::{Theme, space, text};
-use egui::{Align, CornerRadius, Frame, Layout, Margin, Response, RichText, Sense, Stroke, Ui, vec2};
+use egui::text::{LayoutJob, TextWrapping};
+use egui::{
+    Align, Color32, CornerRadius, FontId, Frame, Layout, Margin, Rect, Response, RichText, Sense, Stroke, Ui, vec2,
+};
 
 /// A section's head: small semibold words, room above, something optional at the right.
 pub fn section(ui: &mut Ui, words: &str, right: impl FnOnce(&mut Ui)) {
@@ -25,7 +28,7 @@ pub fn fact(ui: &mut Ui, what: &str, value: impl Into<String>) -> Response {
     let theme = Theme::of(ui);
     let painter = ui.painter_at(rect);
     let name = painter.text(rect.left_center(), egui::Align2::LEFT_CENTER, what, text::small(), theme.weak);
-    let room = egui::Rect::from_min_max(egui::pos2(name.right() + 6.0, rect.top()), rect.max);
+    let room = Rect::from_min_max(egui::pos2(name.right() + 6.0, rect.top()), rect.max);
     painter.with_clip_rect(room).text(
         rect.right_center(),
         egui::Align2::RIGHT_CENTER,
@@ -85,6 +88,16 @@ pub fn term_tooltip(response: Response, term: &glossary::Term) -> Response {
         ui.label(RichText::new(term.short).font(text::small()).color(theme.text));
         ui.label(RichText::new(term.long).font(text::small()).color(theme.weak));
     })
+}
+
+/// Words in one line, centred in a place's height, with an ellipsis where they do not fit; says whether they do.
+pub fn one_line(ui: &Ui, words: &str, place: Rect, font: FontId, ink: Color32) -> bool {
+    let mut job = LayoutJob::simple_singleline(words.to_owned(), font, ink);
+    job.wrap = TextWrapping::truncate_at_width(place.width());
+    let galley = ui.painter().layout_job(job);
+    let whole = !galley.elided;
+    ui.painter().galley(place.left_center() - vec2(0.0, galley.size().y * 0.5), galley, ink);
+    whole
 }
 
 /// What stands where nothing is: a headline and what to do.

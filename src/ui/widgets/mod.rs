@@ -22,6 +22,6 @@ pub use field::field;
 pub use heatmap::{Heatmap, HeatmapResponse, Scale};
 pub(super) use heatmap::{hatch, ink_on, quad};
 pub use keycap::{key_hint, keys};
-pub use label::{chip, empty, fact, section, term, term_tooltip};
+pub use label::{chip, empty, fact, one_line, section, term, term_tooltip};
 pub use segmented::{Segment, segmented, toggle};
 pub use tree::{Tree, TreeNode};

@@ -7,7 +7,7 @@ use blockscope::session::{Command, Dialog, Mode, Overlay, Select, Session, Tab, 
 use blockscope::ui::{Memory, install, ui};
 use egui::Key;
 use egui_kittest::Harness;
-use egui_kittest::kittest::Queryable as _;
+use egui_kittest::kittest::{By, NodeT as _, Queryable as _};
 use image::codecs::png::{CompressionType, FilterType, PngEncoder};
 
 /// The window with its session and every command so far.
@@ -205,6 +205,24 @@ fn the_tour_leads_on_and_ends() {
     harness.get_by_label("End tour").click();
     harness.run_steps(2);
     assert_eq!(harness.state().session.tour(), 0, "dismissed");
+}
+
+#[test]
+fn every_control_has_a_name() {
+    let mut nameless = Vec::new();
+    for (scene, session) in scenes() {
+        let harness = window(session, (1280.0, 720.0));
+        let bare = By::new().predicate(|node| {
+            let clickable = node.data().supports_action(egui::accesskit::Action::Click);
+            let words = [node.label(), node.value()].into_iter().flatten().any(|text| !text.trim().is_empty());
+            clickable && !words && !node.is_hidden()
+        });
+        nameless.extend(harness.query_all(bare).map(|node| {
+            let node = node.accesskit_node();
+            format!("{scene}: {:?} at {:?}", node.role(), node.raw_bounds())
+        }));
+    }
+    assert!(nameless.is_empty(), "controls that a screen reader cannot tell:\n{}", nameless.join("\n"));
 }
 
 /// Panels as they were when somebody last looked at them: the same bytes on every machine.

@@ -3,10 +3,10 @@
 use super::super::super::desk::Desk;
 use super::super::super::icons::Icon;
 use super::super::super::theme::{Theme, text};
-use super::super::super::widgets::{TextButton, field, term};
+use super::super::super::widgets::{TextButton, field, one_line, term};
 use super::open::loading;
 use crate::session::{Browse, Choice, Command, Loading, Side};
-use egui::{Align2, CornerRadius, RichText, Sense, Ui, WidgetInfo, WidgetType, vec2};
+use egui::{Align2, CornerRadius, Rect, RichText, Sense, Ui, WidgetInfo, WidgetType, vec2};
 
 /// Draws the dialog.
 pub(super) fn show(ui: &mut Ui, desk: &mut Desk<'_>) {
@@ -60,7 +60,8 @@ fn half(ui: &mut Ui, desk: &mut Desk<'_>, side: Side) {
         let ink = if choice.refused.is_some() { theme.faint } else { theme.text };
         inside.text(rect.left_top() + vec2(10.0, 12.0), Align2::LEFT_CENTER, &choice.label, text::body(), ink);
         let about = choice.refused.as_deref().unwrap_or(&choice.about);
-        let whole = line(ui, about, rect.left_top() + vec2(10.0, 20.0), rect.width() - 18.0, theme.weak);
+        let room = Rect::from_min_max(rect.left_top() + vec2(10.0, 19.0), rect.max - vec2(8.0, 3.0));
+        let whole = one_line(ui, about, room, text::small(), theme.weak);
         response.widget_info(|| {
             WidgetInfo::selected(
                 WidgetType::RadioButton,
@@ -96,16 +97,6 @@ fn half(ui: &mut Ui, desk: &mut Desk<'_>, side: Side) {
     if matches!(state, Loading::Failed(_)) {
         loading(ui, &state);
     }
-}
-
-/// Small words in one line from a place on, with an ellipsis where they do not fit; says whether they do.
-fn line(ui: &Ui, words: &str, at: egui::Pos2, room: f32, ink: egui::Color32) -> bool {
-    let mut job = egui::text::LayoutJob::simple_singleline(words.to_owned(), text::small(), ink);
-    job.wrap = egui::text::TextWrapping::truncate_at_width(room);
-    let galley = ui.painter().layout_job(job);
-    let whole = !galley.elided;
-    ui.painter().galley(at, galley, ink);
-    whole
 }
 
 /// What the side is, in one line whatever its length, so that both columns stay in line.
