@@ -94,7 +94,7 @@ fn progress(ui: &mut Ui, desk: &Desk<'_>) {
         let left = activity.left.map_or(String::new(), |left| format!("{} left", format::time(left)));
         let queued = activity.steps.1.saturating_sub(activity.steps.0 + 1);
         let words = match queued {
-            1.. if activity.stepping => format!("{} \u{b7} {queued} queued", activity.what),
+            1.. if activity.stepping => format!("{} \u{b7} {queued} more", activity.what),
             _ => activity.what.clone(),
         };
         (words, activity.share, left)
