@@ -166,7 +166,7 @@ impl Order {
         // A folder that was watched is a recording to whoever looks at it later.
         let subject = Sources::watched(subject).unwrap_or(subject);
         let mut report = Report::new(subject, reference);
-        let [s, r, m, i] = [subject, reference, model, input].map(|word| quoted(word));
+        let [s, r, m, i] = [subject, reference, model, input].map(quoted);
         report.command =
             format!("blockscope report --subject {s} --reference {r} --model {m} --input {i} --size {size} --out DIR");
         report.environment = compose::environment(Mode::Both, &self.plan, &self.model, input);
