@@ -1,8 +1,8 @@
 //! The window: three shells around one `ui`.
 //!
 //! * [`eframe`](mod@eframe): the default; OpenGL, with or without Vulkan.
-//! * [`vulkan`]: `--shell vulkan`, winit and a painter of our own.
-//! * [`offscreen`]: the same painter into an image, without a display: screenshots and play scripts.
+//! * [`vulkan`]: `--shell vulkan`, winit and egui-ash-renderer.
+//! * [`offscreen`]: egui-ash-renderer into an image, without a display: screenshots and play scripts.
 //!
 //! A shell owns a [`Session`], feeds it the commands of the panels, polls it once a frame, and does what only a
 //! shell can do (clipboard, file dialogs, closing).
@@ -36,6 +36,9 @@ pub enum ShellError {
     /// Vulkan refused.
     #[error("{0}")]
     Vulkan(#[from] crate::engine::vulkan::raw::VulkanError),
+    /// The renderer refused.
+    #[error("the Vulkan renderer: {0}")]
+    Renderer(#[from] egui_ash_renderer::RendererError),
     /// A Vulkan call of a shell failed.
     #[error("{call}: {result}")]
     Call {

@@ -145,7 +145,7 @@ impl Offscreen {
         let mut pixels = None;
         if let Some(target) = self.target.as_mut().filter(|_| picture) {
             target.painter().set_textures(&mut self.textures)?;
-            pixels = Some(target.draw(output.pixels_per_point, &meshes)?.to_vec());
+            pixels = Some(target.draw(output.pixels_per_point, meshes)?.to_vec());
             target.painter().free_textures(&mut self.textures)?;
             let messages = self.instance.as_ref().map(|instance| instance.take_messages()).unwrap_or_default();
             if !messages.is_empty() {

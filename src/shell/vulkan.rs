@@ -1,4 +1,4 @@
-//! The Vulkan window: winit, egui-winit and the painter on the compute engine's kind of device.
+//! The Vulkan window: winit, egui-winit and egui-ash-renderer on the compute engine's kind of device.
 
 use super::raw::{Surface, extensions};
 use super::{Desk, ShellError, title};
@@ -152,7 +152,7 @@ impl Open {
         self.textures.append(output.textures_delta);
         let meshes = ctx.tessellate(output.shapes, output.pixels_per_point);
         self.surface.painter().set_textures(&mut self.textures)?;
-        self.surface.draw(output.pixels_per_point, &meshes)?;
+        self.surface.draw(output.pixels_per_point, meshes)?;
         self.surface.painter().free_textures(&mut self.textures)?;
         let messages = self.instance.take_messages();
         if !messages.is_empty() {

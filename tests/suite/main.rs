@@ -32,4 +32,3 @@ mod ui;
 mod vulkan;
 #[cfg(all(feature = "app", unix))]
 mod window;
-mod window_shaders;

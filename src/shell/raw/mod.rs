@@ -8,13 +8,11 @@
 #![expect(unsafe_code, reason = "the shells' Vulkan calls are fenced here")]
 
 mod image;
+mod nearest;
 mod painter;
-mod pipeline;
 mod priority;
-mod runs;
 mod surface;
 mod target;
-mod textures;
 
 pub use painter::Painter;
 pub(super) use priority::calm;

@@ -114,7 +114,7 @@ impl Surface {
     ///
     /// # Errors
     /// When the device fails; a swapchain out of date is made again instead.
-    pub fn draw(&mut self, pixels_per_point: f32, primitives: &[ClippedPrimitive]) -> Result<(), ShellError> {
+    pub fn draw(&mut self, pixels_per_point: f32, primitives: Vec<ClippedPrimitive>) -> Result<(), ShellError> {
         if self.stale {
             self.renew()?;
         }

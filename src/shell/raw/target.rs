@@ -57,7 +57,7 @@ impl Target {
     ///
     /// # Errors
     /// When the device fails.
-    pub fn draw(&mut self, pixels_per_point: f32, primitives: &[ClippedPrimitive]) -> Result<&[u8], ShellError> {
+    pub fn draw(&mut self, pixels_per_point: f32, primitives: Vec<ClippedPrimitive>) -> Result<&[u8], ShellError> {
         let (from, to, extent) = (self.image.handle, self.pixels.handle(), self.extent);
         let copy = move |vulkan: &ash::Device, commands: vk::CommandBuffer| {
             let layers = vk::ImageSubresourceLayers {

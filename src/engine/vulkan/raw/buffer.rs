@@ -17,8 +17,6 @@ pub enum Place {
     Upload,
     /// Mapped, read by the host.
     Download,
-    /// Mapped, written by the host, vertices and indices of a window's meshes.
-    Draw,
 }
 
 /// A buffer and its memory.
@@ -59,11 +57,7 @@ impl Buffer {
             return Err(VulkanError::Range { object: name.to_owned(), bytes, limit });
         }
         let copies = vk::BufferUsageFlags::TRANSFER_SRC | vk::BufferUsageFlags::TRANSFER_DST;
-        let usage = match place {
-            Place::Device => copies | vk::BufferUsageFlags::STORAGE_BUFFER,
-            Place::Upload | Place::Download => copies,
-            Place::Draw => vk::BufferUsageFlags::VERTEX_BUFFER | vk::BufferUsageFlags::INDEX_BUFFER,
-        };
+        let usage = if place == Place::Device { copies | vk::BufferUsageFlags::STORAGE_BUFFER } else { copies };
         let create = vk::BufferCreateInfo::default().size(bytes).usage(usage);
         // SAFETY: the create structure is complete and the device alive.
         let handle = unsafe { device.handle().create_buffer(&create, None) }.context("vkCreateBuffer", name)?;
@@ -73,7 +67,7 @@ impl Buffer {
         let requirements = unsafe { device.handle().get_buffer_memory_requirements(handle) };
         let location = match place {
             Place::Device => MemoryLocation::GpuOnly,
-            Place::Upload | Place::Draw => MemoryLocation::CpuToGpu,
+            Place::Upload => MemoryLocation::CpuToGpu,
             Place::Download => MemoryLocation::GpuToCpu,
         };
         let scheme = AllocationScheme::GpuAllocatorManaged;
@@ -119,7 +113,7 @@ impl Buffer {
         &slice.expect("download buffers are mapped")[..self.bytes as usize]
     }
 
-    /// The mapped bytes of an upload or draw buffer.
+    /// The mapped bytes of an upload buffer.
     pub fn mapped_mut(&mut self) -> &mut [u8] {
         let slice = self.allocation.as_mut().and_then(Allocation::mapped_slice_mut);
         &mut slice.expect("upload buffers are mapped")[..self.bytes as usize]
