@@ -1,4 +1,4 @@
-//! Ctrl-C: the running job is cancelled, so that what it has half written goes away with it.
+//! Ctrl-C, a hangup or a request to end: the running job is cancelled, so that what it has half written goes away with it.
 //!
 //! The first press cancels the job begun last, which then ends as any cancelled job does. With no job left, or on a
 //! second press while a job takes its time to end, the program ends at once, as it always does.
@@ -12,7 +12,7 @@ use std::sync::{Mutex, Once, PoisonError};
 static JOBS: Mutex<Vec<Control>> = Mutex::new(Vec::new());
 static WATCHED: Once = Once::new();
 
-/// The exit status of a program that Ctrl-C ended.
+/// The exit status of a program that a signal ended.
 const INTERRUPTED: i32 = 130;
 
 /// A job's control, which Ctrl-C cancels while it lives.
