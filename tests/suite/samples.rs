@@ -75,7 +75,7 @@ fn the_exact_sample_is_bit_exact() {
     let output = blockscope(&["parity", "--subject", "captures/exact", "--reference", "cpu"]);
     let text = String::from_utf8_lossy(&output.stdout);
     assert_eq!(output.status.code(), Some(0), "{text}{}", String::from_utf8_lossy(&output.stderr));
-    assert!(text.contains("bit-exact: 8 boundaries, 16 comparisons"), "{text}");
+    assert!(text.contains("bit-exact: 9 boundaries, 17 comparisons"), "{text}");
 }
 
 #[test]
