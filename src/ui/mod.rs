@@ -45,6 +45,8 @@ pub fn ui(ui: &mut Ui, session: &Session, memory: &mut Memory, out: &mut Vec<Com
     let mut desk = Desk { session, memory, out };
     let flat = |fill, margin| Frame::new().fill(fill).inner_margin(margin);
     let screen = ui.max_rect();
+    // Widths of panels may be fractions: whatever no panel covers looks like one.
+    ui.painter().rect_filled(screen, 0.0, theme.panel);
     Panel::top("transport")
         .exact_size(44.0)
         .resizable(false)
