@@ -45,8 +45,13 @@ pub fn ui(ui: &mut Ui, session: &Session, memory: &mut Memory, out: &mut Vec<Com
     let mut desk = Desk { session, memory, out };
     let flat = |fill, margin| Frame::new().fill(fill).inner_margin(margin);
     let screen = ui.max_rect();
-    // Widths of panels may be fractions: whatever no panel covers looks like one.
-    ui.painter().rect_filled(screen, 0.0, theme.panel);
+    // A panel's width may be a fraction: the pixels at its sides that nothing covers look like the panel.
+    if let Some(panel) = egui::PanelState::load(&ctx, egui::Id::new("detail")) {
+        for x in [screen.right() - panel.size().x, screen.right()] {
+            let strip = egui::Rect::from_x_y_ranges(x - 2.0..=x + 2.0, screen.y_range());
+            ui.painter().rect_filled(strip, 0.0, theme.panel);
+        }
+    }
     Panel::top("transport")
         .exact_size(44.0)
         .resizable(false)
