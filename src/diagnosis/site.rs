@@ -202,7 +202,11 @@ pub(super) fn ffn_skip(plan: &mut Plan, i: usize) -> bool {
     reseed(plan, i, ParameterKind::FfnScale, &raw, published)
 }
 
+/// Seeds a product with another tensor, where there is one: the ViT does not publish its FFN's result.
 fn reseed(plan: &mut Plan, i: usize, kind: ParameterKind, own: &TensorName, other: TensorName) -> bool {
+    if !plan.tensors.contains_key(&other) {
+        return false;
+    }
     let step = &mut plan.steps[i];
     let Op::Gemm(Gemm { seed: Some(seed), .. }) = &mut step.op else { return false };
     let fits = seed.scale.kind == kind && seed.residual == *own;

@@ -11,6 +11,8 @@ use egui::{
 };
 
 const ROW: f32 = 23.0;
+/// Width of a row below which a shape is told by its channels alone.
+const NARROW: f32 = 290.0;
 
 /// Draws the list.
 pub(in super::super) fn show(ui: &mut Ui, desk: &mut Desk<'_>) {
@@ -75,7 +77,11 @@ fn row(ui: &mut Ui, session: &Session, step: &Step) -> bool {
     let colour = if matches!(state.subject, SideState::Failed(_)) { theme.differs } else { theme.weak };
     let timed = painter.text(pos2(marks - 46.0, rect.center().y), Align2::RIGHT_CENTER, time, text::small(), colour);
     let shape = session.plan().shape(step.name());
-    let extent = format!("{} \u{b7} {}", shape.channels, shape.element.name());
+    // In a narrow panel all rows tell channels alone, rather than some of them everything.
+    let extent = match rect.width() < NARROW {
+        true => shape.channels.to_string(),
+        false => format!("{} \u{b7} {}", shape.channels, shape.element.name()),
+    };
     let room = Rect::from_min_max(
         pos2(rect.left() + behind + 7.0, rect.top()),
         pos2(timed.left().min(marks - 46.0) - 4.0, rect.bottom()),

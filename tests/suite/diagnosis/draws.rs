@@ -11,8 +11,8 @@ use blockscope::diagnosis::explain::Explained;
 use blockscope::diagnosis::{Profile, Variant};
 use blockscope::engine::EngineSpec;
 use blockscope::geometry::{Geometry, Size};
-use blockscope::plan::Plan;
-use blockscope::tensor::Tensor;
+use blockscope::plan::{Detail, Plan};
+use blockscope::tensor::{Tensor, TensorName};
 use std::io::Write as _;
 use std::time::Instant;
 
@@ -190,4 +190,23 @@ fn causes_drawn_at_64x64_are_named_first() {
 #[test]
 fn causes_drawn_at_an_odd_size_are_named_first() {
     check(Size::new(389, 131), 23);
+}
+
+#[test]
+fn a_variant_has_a_place_only_where_what_it_reads_is_made() {
+    let blocks = [0, 1, 4, 5, 8, 9, 14, 15, 22, 23, 30, 31, 37, 38, 39, 40, 48, 56, 65, 66, 69, 70];
+    for detail in [Detail::Needed, Detail::Raw] {
+        let plan = Plan::new(Geometry::new(Size::new(64, 64)).unwrap(), detail);
+        for i in (0..plan.steps.len()).filter(|&i| blocks.contains(&plan.steps[i].block)) {
+            for variant in step_variants() {
+                let mut changed = plan.clone();
+                if !variant.apply(&mut changed, i) {
+                    continue;
+                }
+                let lacks = |name: &&TensorName| !changed.tensors.contains_key(*name);
+                let missing = changed.steps[i].op.inputs().into_iter().find(lacks);
+                assert_eq!(missing, None, "{} at {}, {detail:?}", variant.id, plan.steps[i].name());
+            }
+        }
+    }
 }
