@@ -63,7 +63,7 @@ fn row(ui: &mut Ui, session: &Session, step: &Step) -> bool {
     let at = rect.left_center() + vec2(11.0, 0.0);
     let name = painter.text(at, Align2::LEFT_CENTER, step.kernel, text::mono(), ink);
     // A long name pushes on what stands behind it.
-    let behind = (name.right() - rect.left() + 8.0).max(105.0);
+    let behind = (name.right() - rect.left() + 8.0).max(115.0);
     let marks = rect.right();
     mark(state.isolated.verdict).paint(&painter, pos2(marks - 9.0, rect.center().y), 4.0, theme);
     mark(state.accumulated.verdict).paint(&painter, pos2(marks - 32.0, rect.center().y), 4.0, theme);
