@@ -27,7 +27,7 @@ use crate::plan::{Op, Plan};
 /// Words of 16 staged codes.
 const WORDS: u32 = 38;
 /// Columns of a block of expanded weights.
-const BLOCK: u32 = 32;
+pub(super) const BLOCK: u32 = 32;
 /// PCI vendor of the drivers whose `packHalf2x16` rounds to nearest even in every mode; the self-test would tell.
 const NVIDIA: u32 = 0x10de;
 
@@ -78,7 +78,8 @@ pub(super) fn half_rounding(info: &AdapterInfo) -> u32 {
     u32::from(info.vendor == NVIDIA)
 }
 
-fn takes(op: &Op, _plan: &Plan) -> bool {
+/// The products that all fast kernels take.
+pub(super) fn takes(op: &Op, _plan: &Plan) -> bool {
     matches!(op, Op::Gemm(op) if op.n.is_multiple_of(32) && op.partition.is_multiple_of(16))
 }
 
@@ -151,7 +152,7 @@ fn tile(product: [u32; 3], processors: u32) -> Tile {
 
 /// What every kernel of this interface is given: buffers, push constants, the constants SEED, SILU, PUBLISHED and RAW,
 /// workgroups, and products.
-type Prepared = (Vec<Slice>, GemmFastPush, [u32; 4], [u32; 3], u64);
+pub(super) type Prepared = (Vec<Slice>, GemmFastPush, [u32; 4], [u32; 3], u64);
 
 /// Prepares a product in one piece, a chain of all K in one workgroup.
 pub(super) fn prepare(op: &Gemm, binder: &mut Binder<'_>, tiling: Tiling) -> Result<Prepared, VulkanError> {
@@ -186,12 +187,31 @@ pub(super) fn prepare(op: &Gemm, binder: &mut Binder<'_>, tiling: Tiling) -> Res
     Ok((buffers, push, constants, grid, products))
 }
 
-/// The weights as the kernel stages them, made by a kernel of their own when they are first asked for; `None` where memory
-/// is too short for 38 words in place of 16 codes.
-fn expanded(op: &Gemm, binder: &mut Binder<'_>, codes: &Slice, each: u32) -> Result<Option<Expanded>, VulkanError> {
+/// How a kernel wants its weights staged.
+pub(super) struct Staging {
+    /// What makes them from codes, and its specialization constants.
+    pub(super) shader: &'static Shader,
+    pub(super) constants: Vec<u32>,
+    /// The packing in a word, for the key.
+    pub(super) packing: String,
+    /// Bytes of 16 codes of a column.
+    pub(super) bytes: u32,
+}
+
+/// Staged weights, and the kernel that makes them unless it has run.
+pub(super) type Staged = (Slice, Option<Dispatch>);
+
+/// The weights as a kernel stages them, made by a kernel of their own when they are first asked for; `None` where memory is
+/// too short for more than codes.
+pub(super) fn staged(
+    op: &Gemm,
+    binder: &mut Binder<'_>,
+    codes: &Slice,
+    staging: Staging,
+) -> Result<Option<Staged>, VulkanError> {
     let (columns, groups) = ((op.groups * op.n) as u32, op.k as u32 / 16);
-    let (key, bytes) =
-        (format!("{} staged for {each}", op.weights), u64::from(columns * groups) * u64::from(4 * WORDS));
+    let key = format!("{} staged for {}", op.weights, staging.packing);
+    let bytes = u64::from(columns * groups) * u64::from(staging.bytes);
     if let Some(held) = binder.store.held_constant(&key) {
         return Ok(Some((held, None)));
     }
@@ -201,12 +221,46 @@ fn expanded(op: &Gemm, binder: &mut Binder<'_>, codes: &Slice, each: u32) -> Res
     let words = binder.store.reserve_constant(&key, bytes)?;
     let push = GemmFastExpandPush { first: 0, columns, groups };
     let buffers = vec![codes.clone(), words.clone()];
-    let dispatch = Dispatch::new(&GEMM_FAST_EXPAND, buffers, &push, [(columns * groups).div_ceil(LANES), 1, 1]);
-    Ok(Some((words, Some(dispatch.specialized(vec![u32::from(each == 2)])))))
+    let dispatch = Dispatch::new(staging.shader, buffers, &push, [(columns * groups).div_ceil(LANES), 1, 1]);
+    Ok(Some((words, Some(dispatch.specialized(staging.constants)))))
 }
 
-/// Staged weights, and the kernel that makes them unless it has run.
-type Expanded = (Slice, Option<Dispatch>);
+/// Launches a prepared product: in one piece, or `split` into parts of K side by side, which a second kernel joins. One part
+/// of K lies `part_weights` behind the other; `shape` are the kernel's own constants behind the seven of the interface.
+pub(super) fn launch(
+    op: &Gemm,
+    binder: &mut Binder<'_>,
+    shader: &'static Shader,
+    prepared: Prepared,
+    (split, part_weights): (bool, u32),
+    shape: &[u32],
+) -> Result<Vec<Dispatch>, VulkanError> {
+    let (mut buffers, push, [kind, silu, publishes, keeps], mut grid, products) = prepared;
+    let (rows, [k, n, partition]) = (push.rows, [op.k, op.n, op.partition].map(|x| x as u32));
+    let (parts, half) = (k / partition, half_rounding(binder.info));
+    let constants = |seven: [u32; 7]| seven.iter().chain(shape).copied().collect();
+    if !split {
+        let chain = if parts > 1 { partition / 16 } else { 0 };
+        let dispatch = Dispatch::new(shader, buffers, &push, grid);
+        let constants = constants([half, kind, silu, publishes, keeps, chain, 0]);
+        return Ok(vec![dispatch.specialized(constants).costing(products)]);
+    }
+    let words = (parts * rows * n / 2) as usize;
+    let scratch = binder.store.scratch(&format!("parts of {rows} rows and {n} columns, {parts}"), words)?;
+    let part =
+        GemmFastPush { groups: partition / 16, input_z: partition, weight_z: part_weights, output_z: rows * n, ..push };
+    let outputs = buffers.split_off(4);
+    buffers.extend([binder.nothing()?, scratch.clone()]);
+    grid[2] = parts;
+    let products = Dispatch::new(shader, buffers, &part, grid)
+        .specialized(constants([half, kind, 0, 0, 1, 0, 1]))
+        .costing(products);
+    let quads = rows * n / 4;
+    let push = GemmFastJoinPush { first: 0, quads, parts, nothing: 0 };
+    let buffers = std::iter::once(scratch).chain(outputs).collect();
+    let join = Dispatch::new(&GEMM_FAST_JOIN, buffers, &push, [quads.div_ceil(LANES), 1, 1]);
+    Ok(vec![products, join.specialized(vec![half, silu, publishes, keeps])])
+}
 
 fn dispatches(op: &Op, binder: &mut Binder<'_>, shaders: &'static [Shader]) -> Result<Vec<Dispatch>, VulkanError> {
     let Op::Gemm(op) = op else { unreachable!("takes() accepts no other op") };
@@ -218,43 +272,25 @@ fn dispatches(op: &Op, binder: &mut Binder<'_>, shaders: &'static [Shader]) -> R
     let split = parts > 1 && op.groups == 1 && TILES[0].workgroups(rows, n, 1) < 2 * processors;
     let depth = if split { parts } else { op.groups as u32 };
     let tile = tile([rows, n, depth], processors);
-    let (mut buffers, mut push, [kind, silu, publishes, keeps], mut grid, products) = prepare(op, binder, tile.tiling)?;
+    let mut prepared = prepare(op, binder, tile.tiling)?;
+    let (buffers, push, ..) = &mut prepared;
     let mut all = Vec::new();
-    let mut staged = 0;
-    let part_weights = match expanded(op, binder, &buffers[1], tile.each)? {
+    let mut is_staged = 0;
+    let constants = vec![u32::from(tile.each == 2)];
+    let staging = Staging { shader: &GEMM_FAST_EXPAND, constants, packing: tile.each.to_string(), bytes: 4 * WORDS };
+    let part_weights = match staged(op, binder, &buffers[1], staging)? {
         None => partition,
         Some((weights, made)) => {
             all.extend(made);
             let group = BLOCK * WORDS / 4;
-            (buffers[1], staged) = (weights, 1);
+            (buffers[1], is_staged) = (weights, 1);
             (push.weight_row, push.weight_z) = (k / 16 * group, n / BLOCK * (k / 16 * group));
             partition / 16 * group
         }
     };
     let shader = &shaders[usize::from(tile.each == 2)];
-    let shape = [tile.tiling.rows, tile.tiling.columns, tile.threads(), staged];
-    let half = half_rounding(binder.info);
-    let constants = |seven: [u32; 7]| seven.into_iter().chain(shape).collect();
-    if !split {
-        let chain = if parts > 1 { partition / 16 } else { 0 };
-        let dispatch = Dispatch::new(shader, buffers, &push, grid);
-        all.push(dispatch.specialized(constants([half, kind, silu, publishes, keeps, chain, 0])).costing(products));
-        return Ok(all);
-    }
-    let words = (parts * rows * n / 2) as usize;
-    let scratch = binder.store.scratch(&format!("parts of {rows} rows and {n} columns, {parts}"), words)?;
-    let part =
-        GemmFastPush { groups: partition / 16, input_z: partition, weight_z: part_weights, output_z: rows * n, ..push };
-    let outputs = buffers.split_off(4);
-    buffers.extend([binder.nothing()?, scratch.clone()]);
-    grid[2] = parts;
-    let dispatch = Dispatch::new(shader, buffers, &part, grid);
-    all.push(dispatch.specialized(constants([half, kind, 0, 0, 1, 0, 1])).costing(products));
-    let quads = rows * n / 4;
-    let push = GemmFastJoinPush { first: 0, quads, parts, nothing: 0 };
-    let buffers = std::iter::once(scratch).chain(outputs).collect();
-    let join = Dispatch::new(&GEMM_FAST_JOIN, buffers, &push, [quads.div_ceil(LANES), 1, 1]);
-    all.push(join.specialized(vec![half, silu, publishes, keeps]));
+    let shape = [tile.tiling.rows, tile.tiling.columns, tile.threads(), is_staged];
+    all.extend(launch(op, binder, shader, prepared, (split, part_weights), &shape)?);
     Ok(all)
 }
 

@@ -16,18 +16,15 @@
 //!    from the product that had its own. Below -11 nothing is ever cut, so those share one.
 //! 5. *Result.* Rounded to a half from the exact single. Infinities and NaN in the accumulator stay what they are.
 
-use super::constants::{GemmFastExpandPush, GemmFastJoinPush, GemmFastPush, LANES};
-use super::gemm_fast::{self, Tiling, half_rounding, prepare};
+use super::gemm_fast::{self, BLOCK, Staging, Tiling, launch, prepare, staged};
 use super::kernel::{Binder, Dispatch, Variant};
 use super::matrix_unit;
-use super::raw::{Slice, VulkanError};
+use super::raw::VulkanError;
 use super::shaders::{GEMM_FAST_JOIN, GEMM_MATRIX, GEMM_MATRIX_EXPAND};
 use crate::plan::Op;
-use crate::plan::ops::Gemm;
 
-/// Columns of a block of staged weights, and vectors of one group of it.
-const BLOCK: u32 = 32;
-const VECTORS: u32 = 6 * BLOCK;
+/// Vectors of 16 staged codes of a column: `COLUMN` of `include/matrix_code.glsl`.
+const COLUMN: u32 = 6;
 
 pub(super) static MATRIX: Variant = Variant {
     name: "gemm_matrix",
@@ -36,7 +33,7 @@ pub(super) static MATRIX: Variant = Variant {
     shaders: &[&GEMM_MATRIX[0], &GEMM_MATRIX[1], &GEMM_MATRIX_EXPAND, &GEMM_FAST_JOIN],
     fits: matrix_unit::fits,
     proven: matrix_unit::proven,
-    takes: |op, _| matches!(op, Op::Gemm(op) if op.n.is_multiple_of(32) && op.partition.is_multiple_of(16)),
+    takes: gemm_fast::takes,
     dispatches,
 };
 
@@ -48,28 +45,6 @@ fn tile([rows, columns, depth]: [u32; 3], processors: u32) -> usize {
     usize::from(rows.div_ceil(TILES[0].rows) * (columns / TILES[0].columns) * depth < 8 * processors)
 }
 
-/// The weights as the kernel stages them, and the kernel that makes them unless it has run; `None` where memory is too
-/// short for 96 bytes in place of 16.
-fn expanded(
-    op: &Gemm,
-    binder: &mut Binder<'_>,
-    codes: &Slice,
-) -> Result<Option<(Slice, Option<Dispatch>)>, VulkanError> {
-    let (columns, groups) = ((op.groups * op.n) as u32, op.k as u32 / 16);
-    let (key, bytes) = (format!("{} staged for matrices", op.weights), u64::from(columns * groups) * 96);
-    if let Some(held) = binder.store.held_constant(&key) {
-        return Ok(Some((held, None)));
-    }
-    if !binder.store.has_room(bytes) {
-        return Ok(None);
-    }
-    let words = binder.store.reserve_constant(&key, bytes)?;
-    let push = GemmFastExpandPush { first: 0, columns, groups };
-    let buffers = vec![codes.clone(), words.clone()];
-    let dispatch = Dispatch::new(&GEMM_MATRIX_EXPAND, buffers, &push, [(columns * groups).div_ceil(LANES), 1, 1]);
-    Ok(Some((words, Some(dispatch))))
-}
-
 fn dispatches(wanted: &Op, binder: &mut Binder<'_>) -> Result<Vec<Dispatch>, VulkanError> {
     let Op::Gemm(op) = wanted else { unreachable!("takes() accepts no other op") };
     let rows = binder.shape(&op.input).tokens() as u32;
@@ -79,41 +54,22 @@ fn dispatches(wanted: &Op, binder: &mut Binder<'_>) -> Result<Vec<Dispatch>, Vul
     let split = parts > 1 && op.groups == 1 && tile([rows, n, 1], binder.processors) == 1;
     let depth = if split { parts } else { op.groups as u32 };
     let chosen = tile([rows, n, depth], binder.processors);
-    let (mut buffers, mut push, [kind, silu, publishes, keeps], mut grid, products) =
-        prepare(op, binder, TILES[chosen])?;
-    let Some((weights, made)) = expanded(op, binder, &buffers[1])? else {
+    let mut prepared = prepare(op, binder, TILES[chosen])?;
+    let (buffers, push, ..) = &mut prepared;
+    let staging = Staging {
+        shader: &GEMM_MATRIX_EXPAND,
+        constants: Vec::new(),
+        packing: "matrices".to_owned(),
+        bytes: 16 * COLUMN,
+    };
+    let Some((weights, made)) = staged(op, binder, &buffers[1], staging)? else {
         return gemm_fast::without_staging(wanted, binder);
     };
-    let mut all: Vec<Dispatch> = made.into_iter().collect();
+    let group = BLOCK * COLUMN;
     buffers[1] = weights;
-    (push.weight_row, push.weight_z) = (k / 16 * VECTORS, n / BLOCK * (k / 16 * VECTORS));
-    let shader = &GEMM_MATRIX[chosen];
-    let half = half_rounding(binder.info);
-    if !split {
-        let chain = if parts > 1 { partition / 16 } else { 0 };
-        let dispatch = Dispatch::new(shader, buffers, &push, grid);
-        all.push(dispatch.specialized(vec![half, kind, silu, publishes, keeps, chain, 0]).costing(products));
-        return Ok(all);
-    }
-    let words = (parts * rows * n / 2) as usize;
-    let scratch = binder.store.scratch(&format!("parts of {rows} rows and {n} columns, {parts}"), words)?;
-    let part = GemmFastPush {
-        groups: partition / 16,
-        input_z: partition,
-        weight_z: partition / 16 * VECTORS,
-        output_z: rows * n,
-        ..push
-    };
-    let outputs = buffers.split_off(4);
-    buffers.extend([binder.nothing()?, scratch.clone()]);
-    grid[2] = parts;
-    let dispatch = Dispatch::new(shader, buffers, &part, grid);
-    all.push(dispatch.specialized(vec![half, kind, 0, 0, 1, 0, 1]).costing(products));
-    let quads = rows * n / 4;
-    let push = GemmFastJoinPush { first: 0, quads, parts, nothing: 0 };
-    let buffers = std::iter::once(scratch).chain(outputs).collect();
-    let join = Dispatch::new(&GEMM_FAST_JOIN, buffers, &push, [quads.div_ceil(LANES), 1, 1]);
-    all.push(join.specialized(vec![half, silu, publishes, keeps]));
+    (push.weight_row, push.weight_z) = (k / 16 * group, n / BLOCK * (k / 16 * group));
+    let mut all: Vec<Dispatch> = made.into_iter().collect();
+    all.extend(launch(op, binder, &GEMM_MATRIX[chosen], prepared, (split, partition / 16 * group), &[])?);
     Ok(all)
 }
 

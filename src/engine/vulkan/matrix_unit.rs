@@ -12,7 +12,7 @@ use crate::numerics::{e4m3, f16, fdpa};
 use std::sync::Arc;
 
 /// Invocations of a subgroup for which the kernels are written.
-pub(super) const SUBGROUP: u32 = 32;
+const SUBGROUP: u32 = 32;
 /// The side of a fragment.
 const SIDE: usize = 16;
 /// Real terms of a product; two more are the largest ones.
@@ -20,20 +20,26 @@ const TERMS: usize = 8;
 /// Exponents that are tried: the largest that codes reach, and one among the usual.
 const EXPONENTS: [i32; 2] = [16, 1];
 
-/// Whether the device has the matrices that the kernels are written for.
-pub(super) fn fits(info: &AdapterInfo) -> Result<(), String> {
-    let has = |operands| {
-        let shape = |s: &CooperativeMatrix| (s.m, s.n, s.k, s.operands, s.accumulator) == (16, 16, 16, operands, "f32");
-        info.cooperative.iter().any(shape)
-    };
-    let features = info.features;
-    if !features.cooperative_matrix || !features.bfloat16_matrix || !has("f16") || !has("bf16") {
-        return Err("has no cooperative matrices of 16x16x16 halves and bfloat16s with f32 sums".to_owned());
-    }
-    if info.subgroups.size != SUBGROUP || !features.float16 || !features.memory_model {
+/// Whether the device has matrices of 16x16x16 with these operands and sums.
+pub(super) fn has(info: &AdapterInfo, operands: &str, sums: &str) -> bool {
+    let shape = |s: &CooperativeMatrix| (s.m, s.n, s.k, s.operands, s.accumulator) == (16, 16, 16, operands, sums);
+    info.features.cooperative_matrix && info.cooperative.iter().any(shape)
+}
+
+/// Whether the device has what every kernel on matrix units needs beside the matrices.
+pub(super) fn runs(info: &AdapterInfo) -> Result<(), String> {
+    if info.subgroups.size != SUBGROUP || !info.features.float16 || !info.features.memory_model {
         return Err(format!("needs subgroups of {SUBGROUP}, f16 arithmetic and the Vulkan memory model"));
     }
     Ok(())
+}
+
+/// Whether the device has the matrices that the exact kernels are written for.
+pub(super) fn fits(info: &AdapterInfo) -> Result<(), String> {
+    if !info.features.bfloat16_matrix || !has(info, "f16", "f32") || !has(info, "bf16", "f32") {
+        return Err("has no cooperative matrices of 16x16x16 halves and bfloat16s with f32 sums".to_owned());
+    }
+    runs(info)
 }
 
 /// Whether its sums are the network's; asked of the device once.

@@ -1,6 +1,7 @@
 //! What the differences come to in the end: shares of differing bytes along the network, beside the noise floor.
 
 use super::super::{Report, percent};
+use super::strip::{LABEL, LEFT};
 use super::{Page, escape, tables};
 use crate::diagnosis::{Effect, WhatIf};
 use std::fmt::Write as _;
@@ -8,12 +9,8 @@ use std::fmt::Write as _;
 /// Shares from 1e-3 % to 100 % on a log scale.
 const DECADES: f64 = 5.0;
 const HEIGHT: f64 = 150.0;
-/// Room for the scale's labels.
-const LEFT: f64 = 52.0;
 const WIDTH: f64 = 1040.0;
 const TOP: f64 = 8.0;
-/// Room that a column's label takes.
-const LABEL: f64 = 90.0;
 
 pub(super) fn section(page: &mut Page, report: &Report) {
     let sides = [("subject", report.effect.as_ref()), ("floor", report.noise_floor.as_ref())];

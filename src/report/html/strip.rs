@@ -9,11 +9,11 @@ const DECADES: f64 = 7.0;
 /// Height of either half.
 const HEIGHT: f64 = 92.0;
 /// Room for the scale's labels.
-const LEFT: f64 = 52.0;
+pub(super) const LEFT: f64 = 52.0;
 /// Width of all columns.
 const WIDTH: f64 = 1048.0;
 /// Room that a column's label takes.
-const LABEL: f64 = 90.0;
+pub(super) const LABEL: f64 = 90.0;
 /// The line in the middle.
 const AXIS: f64 = HEIGHT + 10.0;
 
