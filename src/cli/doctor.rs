@@ -45,10 +45,8 @@ pub(super) fn run(arguments: Arguments) -> Result<Exit, Failure> {
 
 fn text(check: &Check) -> Vec<String> {
     let word = match check.outcome {
-        Outcome::Fine => "fine",
-        Outcome::Note => "note",
-        Outcome::Skipped => "skipped",
-        Outcome::Failed => "FAILED",
+        Outcome::Failed => Outcome::Failed.word().to_uppercase(),
+        outcome => outcome.word().to_owned(),
     };
     let time = if check.seconds < 0.05 { String::new() } else { format!("  ({:.1} s)", check.seconds) };
     let first = format!("{word:8} {:26} {:18} {}{time}", check.subject, check.what, check.text);

@@ -46,20 +46,10 @@ impl Examination {
     pub fn text(&self) -> String {
         let line = |check: &Check| {
             let remedy = check.remedy.as_ref().map_or_else(String::new, |remedy| format!("; what to do: {remedy}"));
-            let outcome = word(check.outcome);
+            let outcome = check.outcome.word();
             format!("{outcome:8} {:26} {:18} {}{remedy}", check.subject, check.what, check.text)
         };
         self.checks.iter().map(line).chain([self.conclusion()]).collect::<Vec<_>>().join("\n")
-    }
-}
-
-/// An outcome in a word.
-pub fn word(outcome: Outcome) -> &'static str {
-    match outcome {
-        Outcome::Fine => "fine",
-        Outcome::Note => "note",
-        Outcome::Skipped => "skipped",
-        Outcome::Failed => "failed",
     }
 }
 

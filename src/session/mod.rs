@@ -50,7 +50,7 @@ pub use crate::engine::events::{Events, Kind as EventKind};
 pub use apply::changed;
 pub use colour::{Scale, class_colour, colour};
 pub use command::{Browse, Command, CopyWhat, Select, Transport, ViewChange};
-pub use doctor::{Examination, word as outcome_word};
+pub use doctor::Examination;
 pub use insight::{Attention, AttentionSide, CauseFound, Diagnosis, Histogram, Statistics, Trace};
 pub use keys::{Binding, FLICK, bindings, key_of};
 pub use notes::{Bookmark, Effect, JobView, Message, Pin, Place, Recent, Severity};

@@ -48,6 +48,18 @@ pub enum Outcome {
     Failed,
 }
 
+impl Outcome {
+    /// The outcome in a word.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Fine => "fine",
+            Self::Note => "note",
+            Self::Skipped => "skipped",
+            Self::Failed => "failed",
+        }
+    }
+}
+
 /// One check.
 #[derive(Clone, Debug, Serialize)]
 pub struct Check {

@@ -6,7 +6,7 @@ use super::super::super::mark::Mark;
 use super::super::super::theme::{Theme, text};
 use super::super::super::widgets::TextButton;
 use crate::diagnosis::trust::{Check, Depth, Outcome};
-use crate::session::{Command, CopyWhat, outcome_word};
+use crate::session::{Command, CopyWhat};
 use egui::{CornerRadius, Rect, RichText, ScrollArea, Sense, Ui, WidgetInfo, WidgetType, vec2};
 
 /// Where the columns of a check begin.
@@ -109,6 +109,6 @@ fn row(ui: &mut Ui, check: &Check, theme: &Theme) {
         let at = egui::pos2(rect.right() - 10.0, top.y);
         painter.text(at, egui::Align2::RIGHT_TOP, time, text::mono_small(), theme.faint);
     }
-    let label = format!("{} {}: {}, {}", check.subject, check.what, outcome_word(check.outcome), check.text);
+    let label = format!("{} {}: {}, {}", check.subject, check.what, check.outcome.word(), check.text);
     response.widget_info(|| WidgetInfo::labeled(WidgetType::Label, true, &label));
 }
