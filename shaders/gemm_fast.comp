@@ -15,7 +15,7 @@ layout(constant_id = 7) const uint ROWS = 64;
 layout(constant_id = 8) const uint COLUMNS = 32;
 layout(local_size_x_id = 9) in;
 const uint THREADS = (ROWS / 4) * (COLUMNS / TN);
-const uint POOL = (ROWS + COLUMNS) * 38 / 4;
+const uint POOL = (ROWS + COLUMNS) * FAST_WORDS / 4;
 #include "include/fast.glsl"
 
 /// The first accumulator: 0 zero, 1 an E4M3 residual times a scale, 2 a half residual times a scale.

@@ -1,4 +1,4 @@
-// The weights of the fast GEMM as it stages them: 38 words for 16 codes of a column, made once for a model.
+// The weights of the fast GEMM as it stages them: FAST_WORDS for 16 codes of a column, made once for a model.
 //
 // Columns lie in blocks of 32, group after group. PAIRS is 1 for the layout of two-column threads. One invocation:
 // one group of one column.
@@ -21,7 +21,7 @@ void main() {
     uint group = at / 32u % push.groups;
     uint column = at / 32u / push.groups * 32u + lane;
     uvec4 bytes = codes_.data[column * push.groups + group];
-    uint words[38];
+    uint words[FAST_WORDS];
     for (uint k = 0u; k < 16u; k++) {
         uint word = describe(bitfieldExtract(bytes[k / 4u], int(8u * (k % 4u)), 8));
         words[k] = word & 0xfff00000u;
@@ -30,8 +30,8 @@ void main() {
     }
     words[36] = (bytes.x & 0x80808080u) | (bytes.y & 0x80808080u) >> 1;
     words[37] = (bytes.z & 0x80808080u) | (bytes.w & 0x80808080u) >> 1;
-    uint base = at / 32u * 32u * 38u;
-    for (uint w = 0u; w < 38u; w++) {
+    uint base = at / 32u * 32u * FAST_WORDS;
+    for (uint w = 0u; w < FAST_WORDS; w++) {
         uint to = PAIRS != 0u ? (w >> 1) * 64u + (lane >> 1) * 4u + (w & 1u) * 2u + (lane & 1u) : w * 32u + lane;
         words_.data[base + to] = words[w];
     }

@@ -1,9 +1,17 @@
-// The weights of the matrix GEMM as its fragments are loaded: for 16 codes of a column 8 halves, room for 8 terms more, 8 halves,
-// room again, and 16 powers; made once for a model.
+// The weights of the matrix GEMM as its invocations hold them: 16 codes of 16 columns are two fragments of values and one of
+// powers, and an invocation's elements make a vector of either; made once for a model.
 //
-// Columns lie in blocks of 32, group after group. One invocation: one group of one column.
+// Tiles lie in order of columns, group after group. One invocation: one group of one column, then its share of a tile.
+// target: vulkan1.3
 #version 450
 #extension GL_GOOGLE_include_directive : require
+#extension GL_KHR_cooperative_matrix : require
+#extension GL_KHR_memory_scope_semantics : require
+#extension GL_KHR_shader_subgroup_basic : require
+#extension GL_EXT_shader_explicit_arithmetic_types_float16 : require
+#extension GL_EXT_shader_explicit_arithmetic_types_int16 : require
+#extension GL_EXT_bfloat16 : require
+#pragma use_vulkan_memory_model
 #include "include/constants.glsl"
 #include "include/matrix_code.glsl"
 
@@ -13,21 +21,45 @@ layout(push_constant) uniform Push { GEMM_FAST_EXPAND_PUSH } push;
 layout(set = 0, binding = 0) readonly buffer Codes { uvec4 data[]; } codes_;
 layout(set = 0, binding = 1) writeonly buffer Words { uvec4 data[]; } words_;
 
+shared uvec4 values_[2 * LANES];
+shared uvec4 powers_[2 * LANES];
+
 void main() {
-    uint at = (push.first + gl_WorkGroupID.x) * LANES + gl_LocalInvocationID.x;
-    if (at >= push.columns * push.groups) return;
-    uint group = at / 32u % push.groups;
-    uint column = at / 32u / push.groups * 32u + at % 32u;
+    uint tid = gl_LocalInvocationIndex;
+    uint all = push.columns * push.groups;
+    uint from = (push.first + gl_WorkGroupID.x) * LANES;
+    uint at = min(from + tid, all - 1u);
+    uint group = at / 16u % push.groups;
+    uint column = at / 16u / push.groups * 16u + at % 16u;
     uvec4 bytes = codes_.data[column * push.groups + group];
     for (uint h = 0u; h < 2u; h++) {
         uvec4 values = uvec4(0), powers = uvec4(0);
         for (uint k = 0u; k < 8u; k++) {
-            uint word = describe_for_matrix(bitfieldExtract(bytes[2u * h + k / 4u], int(8u * (k % 4u)), 8), COLUMN_BIAS);
+            uint word = describe_for_matrix(bitfieldExtract(bytes[2u * h + k / 4u], int(8u * (k % 4u)), 8));
             values[k / 2u] |= (word & 0xffffu) << (16u * (k % 2u));
             powers[k / 2u] |= (word >> 16) << (16u * (k % 2u));
         }
-        words_.data[COLUMN * at + 2u * h] = values;
-        words_.data[COLUMN * at + 2u * h + 1u] = uvec4(0);
-        words_.data[COLUMN * at + 4u + h] = powers;
+        values_[2u * tid + h] = values;
+        powers_[2u * tid + h] = powers;
+    }
+    barrier();
+    for (uint tile = gl_SubgroupID; tile < LANES / 16u; tile += gl_NumSubgroups) {
+        if (from + 16u * tile >= all) break;
+        coopmat<float16_t, gl_ScopeSubgroup, 16, 8, gl_MatrixUseB> left, right;
+        coopmat<bfloat16_t, gl_ScopeSubgroup, 16, 16, gl_MatrixUseB> powers;
+        coopMatLoad(left, values_, 32u * tile, 2, gl_CooperativeMatrixLayoutColumnMajor);
+        coopMatLoad(right, values_, 32u * tile + 16u, 2, gl_CooperativeMatrixLayoutColumnMajor);
+        coopMatLoad(powers, powers_, 32u * tile, 2, gl_CooperativeMatrixLayoutColumnMajor);
+        uvec4 value, power;
+        for (uint i = 0u; i < 2u; i++) {
+            value[i] = packFloat2x16(f16vec2(left[2u * i], left[2u * i + 1u]));
+            value[2u + i] = packFloat2x16(f16vec2(right[2u * i], right[2u * i + 1u]));
+        }
+        for (uint i = 0u; i < 4u; i++) {
+            power[i] = pack32(u16vec2(bfloat16BitsToUintEXT(powers[2u * i]), bfloat16BitsToUintEXT(powers[2u * i + 1u])));
+        }
+        uint to = (from / 16u + tile) * 64u + gl_SubgroupInvocationID;
+        words_.data[to] = value;
+        words_.data[to + 32u] = power;
     }
 }

@@ -14,10 +14,11 @@
 #extension GL_GOOGLE_include_directive : require
 #define THREADS 128
 #define TN 4
-#define POOL (128 * 38 / 4)
+#define POOL (128 * FAST_WORDS / 4)
 #include "include/constants.glsl"
 #include "include/fast.glsl"
 #include "include/fast_normalize.glsl"
+#include "include/fast_exponential.glsl"
 
 layout(local_size_x = THREADS) in;
 
@@ -26,19 +27,11 @@ layout(set = 0, binding = 0) readonly buffer Input { uvec4 data[]; } input_;
 #ifdef GLOBAL
 layout(push_constant) uniform Push { GLOBAL_ATTENTION_FAST_PUSH } push;
 layout(set = 0, binding = 1) writeonly buffer Output { uint data[]; } output_;
-#define SLOPE VIT_SLOPE
-#define OFFSET VIT_OFFSET
-#define LOW VIT_LOW
-#define HIGH VIT_HIGH
 #else
 layout(push_constant) uniform Push { WINDOW_ATTENTION_FAST_PUSH } push;
 layout(set = 0, binding = 1) readonly buffer Prior { uvec2 data[]; } prior_;
 layout(set = 0, binding = 2) readonly buffer Scale { uint data[]; } scale_;
 layout(set = 0, binding = 3) writeonly buffer Output { uint data[]; } output_;
-#define SLOPE WINDOW_SLOPE
-#define OFFSET WINDOW_OFFSET
-#define LOW WINDOW_LOW
-#define HIGH WINDOW_HIGH
 #endif
 
 // Codes of q (natural order), k and v (physical order): 64 tokens of 32 channels each.
@@ -109,34 +102,6 @@ void gather(uint block) {
 uvec2 eight(uint part, uint index, uint group, uint h) {
     uvec4 v = tokens[part * 128u + index * 2u + group];
     return h == 0u ? v.xy : v.zw;
-}
-
-/// The exponentials of four scores: linear map, clamp, and the shift of mantissa bits into the exponent.
-uvec2 exponential(uvec2 scores, uint nothing) {
-    precise vec4 product = unpack4(scores, nothing) * uintBitsToFloat(SLOPE);
-    precise vec4 linear = product + uintBitsToFloat(OFFSET);
-#if RTZ == 1
-    // The text adds to nearest. Between the clamps a last bit is 2^-23: it is added where half of it was cut off.
-    precise vec4 back = linear - uintBitsToFloat(OFFSET);
-    precise vec4 cut = product - back;
-    precise vec4 nearest = linear + mix(vec4(0), vec4(1.1920928955078125e-07), greaterThan(cut, vec4(5.9604644775390625e-08)));
-#define LINEAR nearest
-#else
-#define LINEAR linear
-#endif
-    vec4 low = vec4(unpackHalf2x16(LOW).x);
-    vec4 high = vec4(unpackHalf2x16(HIGH).x);
-    vec4 x = round4(LINEAR, nothing);
-    // A NaN takes the lower clamp.
-    x = mix(low, x, greaterThanEqual(x, low));
-    x = mix(high, x, lessThanEqual(x, high));
-    uvec2 bits = pack4(x);
-#ifdef GLOBAL
-    bits = (bits << VIT_SHIFT) & 0xfff0fff0u;
-    return ((bits + VIT_BIAS) & 0xffffu) | ((bits & 0xffff0000u) + (VIT_BIAS << 16));
-#else
-    return ((bits << WINDOW_SHIFT) & 0xffe0ffe0u) ^ (WINDOW_BIAS | WINDOW_BIAS << 16);
-#endif
 }
 
 uint add2(uint a, uint b, uint nothing) {

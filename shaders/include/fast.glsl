@@ -28,7 +28,7 @@ spirv_execution_mode(extensions = ["SPV_KHR_float_controls"], capabilities = [44
 #endif
 
 // Words of one staged row or column: 16 values, 16 powers, 4 words of low bits, 2 of signs.
-const uint WORDS = 38;
+const uint WORDS = FAST_WORDS;
 shared uvec4 pool[POOL];
 shared uint codes[256];
 

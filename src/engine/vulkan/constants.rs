@@ -14,6 +14,15 @@ pub(crate) const GEMM_COLUMNS: u32 = 32;
 /// Invocations of the base GEMM: 4 x 4 results each.
 pub(crate) const GEMM_LANES: u32 = GEMM_ROWS * GEMM_COLUMNS / 16;
 
+/// Words of 16 staged codes of the fast GEMM.
+pub(crate) const FAST_WORDS: u32 = 38;
+/// Rows, columns and terms of a tile on matrix units.
+pub(crate) const MATRIX_SIDE: u32 = 16;
+/// Vectors of a staged tile of columns, one group of K: two for every invocation of a subgroup.
+pub(crate) const MATRIX_STAGED: u32 = 64;
+/// Subgroups of a workgroup of the GEMM on matrix units.
+pub(crate) const MATRIX_SUBGROUPS: u32 = 4;
+
 /// Words that the arithmetic's test writes for a case.
 pub(crate) const NUMERICS_WORDS: u32 = 8;
 /// Invocations of a workgroup of the comparison.
@@ -162,6 +171,10 @@ pub fn glsl() -> String {
         ("GEMM_ROWS", GEMM_ROWS),
         ("GEMM_COLUMNS", GEMM_COLUMNS),
         ("GEMM_LANES", GEMM_LANES),
+        ("FAST_WORDS", FAST_WORDS),
+        ("MATRIX_SIDE", MATRIX_SIDE),
+        ("MATRIX_STAGED", MATRIX_STAGED),
+        ("MATRIX_SUBGROUPS", MATRIX_SUBGROUPS),
         ("NUMERICS_WORDS", NUMERICS_WORDS),
         ("COMPARE_LANES", COMPARE_LANES),
         ("COLOUR_CHANNEL", COLOUR_CHANNEL),

@@ -23,7 +23,7 @@ pub(super) static COOPMAT_GEMM: Variant = Variant {
 
 /// Whether the device has the shape that the shader is written for.
 pub(super) fn fits(info: &AdapterInfo) -> Result<(), String> {
-    if !matrix_unit::has(info, "f16", "f16") {
+    if !matrix_unit::has(info, 16, "f16", "f16") {
         return Err("has no cooperative matrices of 16x16x16 halves".to_owned());
     }
     matrix_unit::runs(info)

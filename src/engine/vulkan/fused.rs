@@ -7,14 +7,16 @@
 
 use super::gemm_fast::{large_enough, rounds_toward_zero};
 use super::kernel::{Binder, Dispatch};
+use super::matrix_unit;
 use super::normalize_fast::head_scales;
-use super::raw::{AdapterInfo, VulkanError};
-use super::shaders::{FUSED_ATTENTION, Shader};
+use super::raw::{Device, VulkanError};
+use super::shaders::{FUSED_ATTENTION, FUSED_ATTENTION_MATRIX, Shader};
 use super::window_attention_fast::attention;
 use crate::plan::ops::{Normalize, NormalizeKind, WindowAttention};
 use crate::plan::{Op, Plan, Step};
 use crate::tensor::TensorName;
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 /// Steps put off, and the tensors whose release waits for them.
 #[derive(Debug, Default)]
@@ -73,7 +75,11 @@ impl Fused {
 }
 
 /// The kernel of this device for normalization and window attention in one, if it can run any.
-pub(crate) fn shader(info: &AdapterInfo) -> Option<&'static Shader> {
+pub(crate) fn shader(device: &Arc<Device>) -> Option<&'static Shader> {
+    let info = device.info();
+    if matrix_unit::fits(info).is_ok() && matrix_unit::proven(device).is_ok() {
+        return Some(&FUSED_ATTENTION_MATRIX);
+    }
     if rounds_toward_zero(info).is_ok() {
         return Some(&FUSED_ATTENTION[0]);
     }

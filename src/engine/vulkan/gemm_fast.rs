@@ -16,7 +16,7 @@
 //!    per group.
 //! 5. *Result.* `half(c - M)`, the subtraction exact. Infinities stay by themselves.
 
-use super::constants::{GemmFastExpandPush, GemmFastJoinPush, GemmFastPush, LANES};
+use super::constants::{FAST_WORDS, GemmFastExpandPush, GemmFastJoinPush, GemmFastPush, LANES};
 use super::gemm::{columns, element, halves};
 use super::kernel::{Binder, Dispatch, Variant};
 use super::raw::{AdapterInfo, Slice, VulkanError};
@@ -24,10 +24,8 @@ use super::shaders::{GEMM_FAST, GEMM_FAST_EXPAND, GEMM_FAST_JOIN, Shader};
 use crate::plan::ops::{Activation, Gemm};
 use crate::plan::{Op, Plan};
 
-/// Words of 16 staged codes.
-const WORDS: u32 = 38;
 /// Columns of a block of expanded weights.
-pub(super) const BLOCK: u32 = 32;
+const BLOCK: u32 = 32;
 /// PCI vendor of the drivers whose `packHalf2x16` rounds to nearest even in every mode; the self-test would tell.
 const NVIDIA: u32 = 0x10de;
 
@@ -277,12 +275,13 @@ fn dispatches(op: &Op, binder: &mut Binder<'_>, shaders: &'static [Shader]) -> R
     let mut all = Vec::new();
     let mut is_staged = 0;
     let constants = vec![u32::from(tile.each == 2)];
-    let staging = Staging { shader: &GEMM_FAST_EXPAND, constants, packing: tile.each.to_string(), bytes: 4 * WORDS };
+    let staging =
+        Staging { shader: &GEMM_FAST_EXPAND, constants, packing: tile.each.to_string(), bytes: 4 * FAST_WORDS };
     let part_weights = match staged(op, binder, &buffers[1], staging)? {
         None => partition,
         Some((weights, made)) => {
             all.extend(made);
-            let group = BLOCK * WORDS / 4;
+            let group = BLOCK * FAST_WORDS / 4;
             (buffers[1], is_staged) = (weights, 1);
             (push.weight_row, push.weight_z) = (k / 16 * group, n / BLOCK * (k / 16 * group));
             partition / 16 * group

@@ -9,7 +9,7 @@ use super::shaders::Shader;
 use super::store::Store;
 use super::{
     convert, coopmat, gemm, gemm_fast, gemm_half, gemm_matrix, global_attention, global_attention_fast, merge,
-    normalize, normalize_fast, pool, window_attention, window_attention_fast,
+    normalize, normalize_fast, pool, window_attention, window_attention_fast, window_attention_matrix,
 };
 use crate::model::Model;
 use crate::plan::{Op, Plan, Step};
@@ -127,6 +127,7 @@ pub(crate) static VARIANTS: &[&Variant] = &[
     &gemm_matrix::MATRIX,
     &gemm_fast::TOWARD_ZERO,
     &gemm_fast::ANY,
+    &window_attention_matrix::MATRIX,
     &window_attention_fast::TOWARD_ZERO,
     &window_attention_fast::ANY,
     &normalize_fast::FAST,

@@ -41,6 +41,7 @@ pub mod shaders;
 mod store;
 mod window_attention;
 mod window_attention_fast;
+mod window_attention_matrix;
 
 pub use comparing::{CLASSES, DeviceComparison};
 pub use settings::{Settings, configure, instance_options};
@@ -127,7 +128,7 @@ impl Vulkan {
     /// When the device cannot run the fused kernels.
     pub fn fused(mut self) -> Result<Self, EngineError> {
         let message = || "cannot run the fused kernels; use the stepped route".to_owned();
-        fused::shader(self.device.info())
+        fused::shader(&self.device)
             .ok_or_else(|| EngineError::Unavailable { engine: name(&self.device), message: message() })?;
         self.fused = Some(Fused::default());
         Ok(self)
@@ -246,7 +247,7 @@ impl Vulkan {
         for input in step.op.inputs() {
             let Some(waiting) = self.fused.as_mut().and_then(|fused| fused.take(input)) else { continue };
             if let (Op::Normalize(normalize), Op::WindowAttention(window), Some(shader)) =
-                (&waiting.op, &step.op, fused::shader(binder.info))
+                (&waiting.op, &step.op, fused::shader(&self.device))
             {
                 return fused::dispatches(shader, normalize, window, &mut binder);
             }

@@ -73,13 +73,18 @@ pub(crate) static GEMM_FAST_EXPAND: Shader = shader!("gemm_fast_expand", 2, c::G
 pub(crate) static GEMM_MATRIX: [Shader; 2] =
     [shader!("gemm_matrix_wide", 6, c::GemmFastPush::BYTES), shader!("gemm_matrix_narrow", 6, c::GemmFastPush::BYTES)];
 pub(crate) static GEMM_MATRIX_EXPAND: Shader = shader!("gemm_matrix_expand", 2, c::GemmFastExpandPush::BYTES);
-/// One product of a matrix unit.
+/// Groups of 16 on a matrix unit.
 pub(crate) static MATRIX_PROBE: Shader = shader!("matrix_probe", 2, 0);
 /// Window attention of the same two kinds.
 pub(crate) static WINDOW_ATTENTION_FAST: [Shader; 2] = [
     shader!("window_attention_fast", 4, c::WindowAttentionFastPush::BYTES),
     shader!("window_attention_any", 4, c::WindowAttentionFastPush::BYTES),
 ];
+/// Window attention on matrix units, and with normalization before it.
+pub(crate) static WINDOW_ATTENTION_MATRIX: Shader =
+    shader!("window_attention_matrix", 4, c::WindowAttentionFastPush::BYTES);
+pub(crate) static FUSED_ATTENTION_MATRIX: Shader =
+    shader!("fused_attention_matrix", 4, c::WindowAttentionFastPush::BYTES);
 /// The inexact product on matrix units.
 pub(crate) static COOPMAT: Shader = shader!("coopmat", 6, c::GemmFastPush::BYTES);
 /// Sums of parts of a product.
@@ -105,7 +110,7 @@ pub fn all() -> Vec<&'static Shader> {
         .chain(beside)
         .chain(&GEMM_FAST)
         .chain(&GEMM_MATRIX)
-        .chain([&GEMM_MATRIX_EXPAND, &MATRIX_PROBE])
+        .chain([&GEMM_MATRIX_EXPAND, &MATRIX_PROBE, &WINDOW_ATTENTION_MATRIX, &FUSED_ATTENTION_MATRIX])
         .chain(&WINDOW_ATTENTION_FAST)
         .chain(&FUSED_ATTENTION)
         .chain([&COOPMAT, &GEMM_FAST_EXPAND, &GEMM_FAST_JOIN, &NORMALIZE_FAST])

@@ -33,7 +33,8 @@ pub(super) static ANY: Variant = Variant {
     dispatches: |op, binder| stepped(op, binder, &WINDOW_ATTENTION_FAST[1]),
 };
 
-fn stepped(op: &Op, binder: &mut Binder<'_>, shader: &'static Shader) -> Result<Vec<Dispatch>, VulkanError> {
+/// The dispatch of a kernel that reads normalized codes.
+pub(super) fn stepped(op: &Op, binder: &mut Binder<'_>, shader: &'static Shader) -> Result<Vec<Dispatch>, VulkanError> {
     let Op::WindowAttention(op) = op else { unreachable!("variants of this op get no other") };
     let (input, scale) = (binder.input(&op.input), binder.nothing()?);
     attention(op, binder, shader, input, scale)

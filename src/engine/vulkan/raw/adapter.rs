@@ -78,6 +78,14 @@ pub struct Subgroups {
     pub compute: bool,
 }
 
+impl Subgroups {
+    /// Whether invocations of a compute shader can combine values over their subgroup and shuffle them in it.
+    pub fn can_shuffle(&self) -> bool {
+        let wanted = vk::SubgroupFeatureFlags::ARITHMETIC | vk::SubgroupFeatureFlags::SHUFFLE;
+        self.compute && vk::SubgroupFeatureFlags::from_raw(self.operations).contains(wanted)
+    }
+}
+
 /// Optional features; all that are found are enabled when a device is opened.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[expect(clippy::struct_excessive_bools, reason = "one flag for each feature of the API")]

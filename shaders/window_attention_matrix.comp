@@ -1,0 +1,251 @@
+// Window attention on matrix units: twin of `engine/reference/window_attention.rs`; with NORMALIZE, of `normalize.rs` before it.
+//
+// A workgroup has one window (x) and head (y); a subgroup 16 queries, from their scores to their result: a fragment of
+// scores becomes a fragment of weights in the registers that hold it. Everything is in physical order, in which the network's
+// sums are those of a matrix unit's own layout: an invocation's keys are a chain of them, its neighbours' the next.
+// target: vulkan1.3
+// build: window_attention_matrix JOINT=2 EXPONENTS=1
+// build: fused_attention_matrix JOINT=2 EXPONENTS=1 NORMALIZE
+#version 450
+#extension GL_GOOGLE_include_directive : require
+#extension GL_KHR_cooperative_matrix : require
+#extension GL_KHR_memory_scope_semantics : require
+#extension GL_KHR_shader_subgroup_basic : require
+#extension GL_KHR_shader_subgroup_arithmetic : require
+#extension GL_KHR_shader_subgroup_shuffle : require
+#extension GL_EXT_shader_explicit_arithmetic_types_float16 : require
+#extension GL_EXT_shader_explicit_arithmetic_types_int16 : require
+#extension GL_EXT_bfloat16 : require
+#extension GL_EXT_control_flow_attributes : require
+#pragma use_vulkan_memory_model
+#define RTZ 0
+#include "include/constants.glsl"
+#include "include/matrix.glsl"
+#include "include/fast_normalize.glsl"
+#include "include/fast_exponential.glsl"
+
+const uint THREADS = 128;
+layout(local_size_x = THREADS) in;
+layout(push_constant) uniform Push { WINDOW_ATTENTION_FAST_PUSH } push;
+// Raw halves with NORMALIZE, else codes; a token's head is 96 of them, q, k and v.
+layout(set = 0, binding = 0) readonly buffer Input { uvec4 data[]; } input_;
+layout(set = 0, binding = 1) readonly buffer Prior { uvec4 data[]; } prior_;
+layout(set = 0, binding = 2) readonly buffer Scale { uint data[]; } scale_;
+layout(set = 0, binding = 3) writeonly buffer Output { uint data[]; } output_;
+
+/// Vectors of a staged token's 32 channels, and of a staged channel's 64 tokens; one more keeps neighbours in other banks.
+const uint TOKEN = 5;
+const uint CHANNEL = 9;
+/// Where queries, keys and values lie, each with its powers behind it.
+const uint QUERIES = 0;
+const uint KEYS_AT = 2 * 64 * TOKEN;
+const uint VALUES = 2 * KEYS_AT;
+const uint NOWHERE = 0xffffffffu;
+
+shared uvec4 pool[VALUES + 2 * 32 * CHANNEL];
+shared uint codes[256];
+
+/// The plane's token at physical index p of this workgroup's window.
+uint token_at(uint p) {
+    uint n = ((p >> 5) * 4u + ((p >> 2) & 3u)) * 8u + ((p >> 4) & 1u) * 4u + (p & 3u);
+    uint window = push.first + gl_WorkGroupID.x;
+    int x = int(window % push.windows * 8u + n % 8u) - int(push.shift_x);
+    int y = int(window / push.windows * 8u + n / 8u) - int(push.shift_y);
+    bool inside = x >= 0 && y >= 0 && x < int(push.width) && y < int(push.height);
+    return inside ? uint(y) * push.width + uint(x) : NOWHERE;
+}
+
+/// Stages two codes, side by side in K: a word of values and a word of powers.
+uvec2 stage2(uint first, uint second) {
+    uint low = codes[first], high = codes[second];
+    return uvec2((low & 0xffffu) | high << 16, low >> 16 | (high & 0xffff0000u));
+}
+
+/// Stages 16 channels of a query or key.
+void stage16(uint at, uint powers, uvec4 bytes) {
+    [[unroll]] for (uint h = 0; h < 2; h++) {
+        uvec4 value, power;
+        [[unroll]] for (uint i = 0; i < 4; i++) {
+            uint word = bytes[2 * h + i / 2] >> (16 * (i % 2));
+            uvec2 two = stage2(word & 0xffu, (word >> 8) & 0xffu);
+            value[i] = two.x;
+            power[i] = two.y;
+        }
+        pool[at + h] = value;
+        pool[at + powers + h] = power;
+    }
+}
+
+/// Puts the window on the chip; tokens outside the field are zero vectors.
+void gather() {
+    uint tid = gl_LocalInvocationIndex;
+    uint head = gl_WorkGroupID.y;
+    bool query = tid < 64u;
+    uint token = token_at(tid & 63u);
+    uint at = (query ? QUERIES : KEYS_AT) + (tid & 63u) * TOKEN;
+    uvec4 low = uvec4(0), high = uvec4(0);
+    if (token != NOWHERE) {
+#ifdef NORMALIZE
+        uint from = (token * push.heads + head) * 12u + (query ? 0u : 4u);
+        float scale = unpackHalf2x16(scale_.data[head]).x;
+        normalize(input_.data[from], input_.data[from + 1u], input_.data[from + 2u], input_.data[from + 3u], query, false, scale, push.nothing, low, high);
+#else
+        uint from = (token * push.heads + head) * 6u + (query ? 0u : 2u);
+        low = input_.data[from];
+        high = input_.data[from + 1u];
+#endif
+    }
+    stage16(at, 64 * TOKEN, low);
+    stage16(at + 2u, 64 * TOKEN, high);
+    // Eight channels of two values, the keys of a word.
+    uint pair = tid & 31u;
+    uint eight = tid / 32u;
+    uvec2 v[2];
+    [[unroll]] for (uint i = 0; i < 2; i++) {
+        token = token_at(2u * pair + i);
+        v[i] = uvec2(0);
+        if (token != NOWHERE) {
+#ifdef NORMALIZE
+            uvec4 raw = input_.data[(token * push.heads + head) * 12u + 8u + eight];
+            v[i] = uvec2(publish4(unpack4(raw.xy, 0u)), publish4(unpack4(raw.zw, 0u)));
+#else
+            uvec4 raw = input_.data[(token * push.heads + head) * 6u + 4u + eight / 2u];
+            v[i] = (eight & 1u) == 0u ? raw.xy : raw.zw;
+#endif
+        }
+    }
+    [[unroll]] for (uint c = 0; c < 8; c++) {
+        uvec2 two = stage2(bitfieldExtract(v[0][c / 4], int(8 * (c % 4)), 8), bitfieldExtract(v[1][c / 4], int(8 * (c % 4)), 8));
+        uint to = VALUES + (8u * eight + c) * CHANNEL + pair / 4u;
+        pool[to][pair & 3u] = two.x;
+        pool[to + 32 * CHANNEL][pair & 3u] = two.y;
+    }
+}
+
+/// Sixteen of `lines` staged keys or channels as columns, `line` vectors apart.
+Columns staged(uint at, uint lines, uint line) {
+    Columns columns;
+    coopMatLoad(columns.values[0], pool, at, line, COLUMN_MAJOR);
+    coopMatLoad(columns.values[1], pool, at + 8u * line, line, COLUMN_MAJOR);
+    coopMatLoad(columns.powers, pool, at + lines * line, line, COLUMN_MAJOR);
+    return columns;
+}
+
+/// Half adds, two at a time.
+uint add2(uint a, uint b) {
+    precise f16vec2 sum = unpackFloat2x16(a) + unpackFloat2x16(b);
+    return packFloat2x16(sum);
+}
+
+uvec2 add22(uvec2 a, uvec2 b) {
+    return uvec2(add2(a.x, b.x), add2(a.y, b.y));
+}
+
+/// The sums of two rows' exponentials in the network's order, as their reciprocals twice in a word.
+uvec2 reciprocals(uvec2 e[8]) {
+    uvec2 own = add22(add22(add22(add22(e[0], e[1]), add22(e[2], e[3])), add22(e[4], e[5])), add22(e[6], e[7]));
+    uint quad = gl_SubgroupInvocationID & 28u;
+    uvec2 all = add22(subgroupShuffle(own, quad), subgroupShuffle(own, quad + 1u));
+    all = add22(all, subgroupShuffle(own, quad + 2u));
+    all = add22(all, subgroupShuffle(own, quad + 3u));
+    uvec2 reciprocal = uvec2(half_reciprocal(add2(all.x, all.x >> 16) & 0xffffu), half_reciprocal(add2(all.y, all.y >> 16) & 0xffffu));
+    return reciprocal | reciprocal << 16;
+}
+
+/// Two published weights: their values and powers. Weights are neither negative, above 1, nor NaN.
+uvec2 weigh(uint exponentials, uint reciprocal) {
+    precise f16vec2 product = unpackFloat2x16(exponentials) * unpackFloat2x16(reciprocal);
+    uint bits = packFloat2x16(product);
+    uint nearest = (bits + 0x003f003fu + ((bits >> 7) & 0x00010001u)) & 0xff80ff80u;
+    // Below 2^-6 steps are 2^-9, as those of halves between 2 and 4.
+    precise f16vec2 lifted = product + f16vec2(2.0);
+    precise f16vec2 lowered = lifted - f16vec2(2.0);
+    uint small = packFloat2x16(lowered);
+    bvec2 is_small = lessThan(product, f16vec2(0.015625));
+    uint low = is_small.x ? small & 0xffffu : nearest & 0xffffu;
+    uint high = is_small.y ? small & 0xffff0000u : nearest & 0xffff0000u;
+    uint value = low | high;
+    // A power's exponent field is eight times a half's; subnormal codes count as -6, zeros not at all.
+    uint low_power = low == 0u ? 0u : max(low & 0x7c00u, 9u << 10) + MATRIX_BIAS;
+    uint high_power = high == 0u ? 0u : max(high & 0x7c000000u, 9u << 26) + (MATRIX_BIAS << 16);
+    return uvec2(value, low_power | high_power);
+}
+
+uint publish2(uint halves, uint nothing) {
+    vec2 x = unpackHalf2x16(halves ^ nothing);
+    return publish(x.x) | publish(x.y) << 8;
+}
+
+void main() {
+    uint tid = gl_LocalInvocationIndex;
+    uint head = gl_WorkGroupID.y;
+    uint nothing = push.nothing;
+    uint row0 = 16u * gl_SubgroupID;
+    for (uint c = tid; c < 256u; c += THREADS) codes[c] = describe_for_matrix(c);
+    barrier();
+    gather();
+    MATRIX(float16_t, 16, A) largest = largest_terms();
+    MATRIX(float16_t, 16, A) values;
+    MATRIX(bfloat16_t, 16, A) powers;
+
+    // Scores, on the prior.
+    uvec2 scores[8];
+    [[unroll]] for (uint f = 0; f < 8; f++) {
+        MATRIX(float16_t, 8, Accumulator) prior;
+        coopMatLoad(prior, prior_.data, (head * 64u + row0) * 8u + f, 8, ROW_MAJOR);
+        scores[f] = uvec2(packFloat2x16(f16vec2(prior[0], prior[1])), packFloat2x16(f16vec2(prior[2], prior[3])));
+    }
+    barrier();
+    // A loop turn works on the first tiles and turns all of them by as many, so that its code is there once.
+    [[dont_unroll]] for (uint t = 0; t < 4; t += JOINT) {
+        uvec2 sums[2 * JOINT];
+        [[unroll]] for (uint j = 0; j < 2 * JOINT; j++) sums[j] = scores[j];
+        [[dont_unroll]] for (uint g = 0; g < 2; g++) {
+            coopMatLoad(values, pool, QUERIES + row0 * TOKEN + 2u * g, TOKEN, ROW_MAJOR);
+            coopMatLoad(powers, pool, QUERIES + (64u + row0) * TOKEN + 2u * g, TOKEN, ROW_MAJOR);
+            Columns columns[JOINT];
+            [[unroll]] for (uint j = 0; j < JOINT; j++) {
+                columns[j] = staged(KEYS_AT + 16u * (t + j) * TOKEN + 2u * g, 64u, TOKEN);
+            }
+            group16(beside(values, powers, largest), columns, nothing, sums);
+        }
+        [[unroll]] for (uint f = 0; f < 8 - 2 * JOINT; f++) scores[f] = scores[f + 2 * JOINT];
+        [[unroll]] for (uint j = 0; j < 2 * JOINT; j++) scores[8 - 2 * JOINT + j] = sums[j];
+    }
+
+    [[unroll]] for (uint f = 0; f < 8; f++) scores[f] = exponential(scores[f], nothing);
+    uvec2 inverse = reciprocals(scores);
+
+    // Weighted values: four groups of 16 keys from zero.
+    uvec2 attended[4] = uvec2[4](uvec2(0), uvec2(0), uvec2(0), uvec2(0));
+    [[dont_unroll]] for (uint g = 0; g < 4; g++) {
+        [[unroll]] for (uint i = 0; i < 4; i++) {
+            // Elements 0 and 1 are a row's lower two, 2 and 3 its upper two, the rest those of the row eight below.
+            uvec2 two = weigh(scores[i % 2][i / 2], inverse[i / 2]);
+            f16vec2 value = unpackFloat2x16(two.x);
+            u16vec2 power = unpack16(two.y);
+            values[2 * i] = value.x;
+            values[2 * i + 1] = value.y;
+            powers[2 * i] = uintBitsToBFloat16EXT(power.x);
+            powers[2 * i + 1] = uintBitsToBFloat16EXT(power.y);
+        }
+        [[unroll]] for (uint f = 0; f < 6; f++) scores[f] = scores[f + 2];
+        Rows rows = beside(values, powers, largest);
+        [[unroll]] for (uint t = 0; t < 2; t += JOINT) {
+            Columns columns[JOINT];
+            uvec2 sums[2 * JOINT];
+            [[unroll]] for (uint j = 0; j < JOINT; j++) {
+                columns[j] = staged(VALUES + 16u * (t + j) * CHANNEL + 2u * g, 32u, CHANNEL);
+            }
+            [[unroll]] for (uint j = 0; j < 2 * JOINT; j++) sums[j] = attended[2 * t + j];
+            group16(rows, columns, nothing, sums);
+            [[unroll]] for (uint j = 0; j < 2 * JOINT; j++) attended[2 * t + j] = sums[j];
+        }
+    }
+
+    uint token = token_at(row0 + exchanged_row());
+    [[unroll]] for (uint f = 0; f < 4; f++) {
+        uvec2 four = exchange(attended[f]);
+        if (token != NOWHERE) output_.data[(token * push.heads + head) * 8u + 2u * f + exchanged_column() / 4u] = publish2(four.x, nothing) | publish2(four.y, nothing) << 16;
+    }
+}
