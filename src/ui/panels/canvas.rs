@@ -198,7 +198,6 @@ fn panes(ui: &Ui, session: &Session, canvas: Rect) -> Vec<(Rect, What)> {
 fn pane_of(ui: &Ui, desk: &mut Desk<'_>, pane: Rect, what: What, minimap: bool) -> Option<Projection> {
     let theme = Theme::of(ui);
     let painter = ui.painter_at(pane);
-    painter.rect_filled(pane, CornerRadius::ZERO, theme.ground);
     let session = desk.session;
     let canvas = session.canvas();
     let (requested, name, colour) = match what {
