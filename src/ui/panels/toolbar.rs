@@ -238,7 +238,7 @@ fn thumbs(ui: &mut Ui, desk: &mut Desk<'_>, thumbnails: Option<&Thumbnails>) {
     let pitch = tile.x + 4.0;
     let (row, _) = ui.allocate_exact_size(vec2(pitch * channels as f32, height), Sense::hover());
     let picture =
-        thumbnails.map(|small| (small, upload(ui.painter(), desk.memory, small.id, small.size, &small.pixels)));
+        thumbnails.map(|small| (small, upload(ui.painter(), desk.memory, (small.id, 0), small.size, &small.pixels)));
     let clip = ui.clip_rect();
     let selection = desk.session.selection();
     let rgb = desk.session.view().reduction == Reduction::Rgb;
@@ -311,6 +311,8 @@ fn legend(ui: &mut Ui, bar: Rect, legend: &Legend) {
                 super::super::widgets::quad(&mut mesh, slice, Color32::from_rgb(r, g, b));
             }
             painter.add(egui::Shape::mesh(mesh));
+            // The ends of some maps are as light as the light theme's panels.
+            painter.rect_stroke(ramp, CornerRadius::ZERO, Stroke::new(1.0, theme.line), StrokeKind::Outside);
             let right = painter.text(
                 pos2(ramp.right() + 6.0, bar.center().y),
                 Align2::LEFT_CENTER,
