@@ -1,5 +1,6 @@
 //! What each command does.
 
+use super::report::What;
 use super::{
     Bookmark, Command, CopyWhat, Effect, Pin, Place, Session, Severity, Side, Sources, Transport, View, ViewChange,
     export,
@@ -57,7 +58,8 @@ impl Session {
             Command::Copy(what) => self.effects.push(Effect::Clipboard(self.copied(what))),
             Command::ExportCanvas(path) => export::canvas(self, &path),
             Command::ExportTensor(path) => export::tensor(self, &path),
-            Command::Report(path) => self.report(&path),
+            Command::Report(path) => self.report(What::Report, &path),
+            Command::Bundle { weights, path } => self.report(What::Bundle { weights }, &path),
             Command::Diagnose => self.diagnose(),
             Command::Cancel(super::poll::DIAGNOSIS) => self.diagnosing.cancel(),
             Command::Doctor(depth) => self.examine(depth),

@@ -35,14 +35,15 @@ impl Session {
         for answer in answers {
             match answer {
                 Answer::Canvas(Ok(painted)) => {
-                    let absent = if self.watching.is_some() { "it has not come yet" } else { "not computed yet" };
-                    let missing = || Err(absent.to_owned());
-                    let first_look = || self.previewed().cloned().map_or_else(missing, Ok);
+                    let [subject, reference] =
+                        [Side::Subject, Side::Reference].map(|side| self.absence(side).to_owned());
+                    let either = if painted.subject.is_some() { &reference } else { &subject }.clone();
+                    let first_look = || self.previewed().cloned().ok_or(subject);
                     let subject = painted.subject.map_or_else(first_look, Ok);
                     self.canvas.subject.answer(subject);
-                    self.canvas.reference.answer(painted.reference.map_or_else(missing, Ok));
-                    self.canvas.difference.answer(painted.difference.map_or_else(missing, Ok));
-                    self.canvas.input.answer(painted.input.map_or_else(missing, Ok));
+                    self.canvas.reference.answer(painted.reference.ok_or(reference));
+                    self.canvas.difference.answer(painted.difference.ok_or(either));
+                    self.canvas.input.answer(painted.input.ok_or_else(|| "there is no input image".to_owned()));
                     self.canvas.output = painted.output;
                 }
                 Answer::Marks(answer) => self.canvas.marks.answer(answer),
@@ -60,6 +61,15 @@ impl Session {
                 Answer::Trace(answer) => self.trace.answer(answer),
                 Answer::Events(answer) => self.take_events(answer),
             }
+        }
+    }
+
+    /// Why a side does not show what is selected, and what to do.
+    fn absence(&self, side: Side) -> &'static str {
+        match self.ledger(side) {
+            Some(ledger) if ledger.watched => "it has not come yet",
+            Some(ledger) if ledger.recording => "the recording does not hold this tensor",
+            _ => "not computed yet: step with Space, or run to it with Ctrl+F10",
         }
     }
 

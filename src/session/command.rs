@@ -79,6 +79,13 @@ pub enum Command {
     ExportTensor(String),
     /// Write a report; the ending names its kind.
     Report(String),
+    /// Write a repro bundle of the first divergence into a new folder.
+    Bundle {
+        /// Whether the kernel's weights go with it.
+        weights: bool,
+        /// The folder.
+        path: String,
+    },
     /// Test the known causes on the first divergent step, or on the selected one.
     Diagnose,
     /// Check this machine's engines.
@@ -112,6 +119,10 @@ pub enum Browse {
     ExportTensor,
     /// A report to write.
     Report,
+    /// A repro bundle to write, with the kernel's weights.
+    Bundle,
+    /// A repro bundle to write, without them.
+    BundleWithoutWeights,
 }
 
 /// The transport.
@@ -263,6 +274,8 @@ mod tests {
             "export canvas out dir/a.png",
             "export tensor b.npy",
             "report r.html",
+            "bundle with-weights out/first divergence",
+            "bundle without-weights b",
             "cancel 7",
             "dismiss 9",
             "select block 12",
@@ -325,6 +338,8 @@ mod tests {
             "view mode upside-down",
             "size 3",
             "export x",
+            "bundle out",
+            "bundle with-weights",
             "watch",
             "memory much",
         ] {

@@ -11,6 +11,7 @@
 //! * [`Selection`] is always valid for the plan.
 //! * A panic in a job ends the job with a message, never the window.
 
+mod afar;
 mod apply;
 mod ask;
 mod attention;
@@ -54,7 +55,9 @@ pub use doctor::Examination;
 pub use insight::{Attention, AttentionSide, CauseFound, Diagnosis, Histogram, Statistics, Trace};
 pub use keys::{Binding, FLICK, bindings, key_of};
 pub use notes::{Bookmark, Effect, JobView, Message, Pin, Place, Recent, Severity};
-pub use picture::{Canvas, Fate, Legend, LegendClass, Marks, Mask, OutputDifference, Picture, Thumbnails, Veil};
+pub use picture::{
+    Canvas, Fate, Legend, LegendClass, Marks, Mask, OutputDifference, Picture, Reduced, Thumbnails, Veil,
+};
 pub use poll::DOCTOR;
 pub use requested::Requested;
 pub use run::{Activity, Judgement, Run, Side, SideState, StepState, Verdict};

@@ -1,6 +1,7 @@
 //! From tensors to pictures: reductions, ranges, differences, classes, the composed image.
 
-use super::colour::{Scale, class_colour};
+use super::afar::Blend;
+use super::colour::{Scale, class_colour, colour};
 use super::picture::{Legend, LegendClass, Marks, Mask, OutputDifference, Picture, Thumbnails};
 use super::{ColourMap, Difference, Image, Range, Reduction, veil};
 use crate::compare::{self, Class};
@@ -193,13 +194,15 @@ fn scalars(sides: [Option<&Tensor>; 2], style: &Style) -> [Option<Picture>; 2] {
     let values: Vec<&[f32]> = reduced.iter().flatten().map(Vec::as_slice).collect();
     let scale = scale(&values, style);
     let unit = if style.reduction == Reduction::Codes { "distinct codes" } else { "value" };
-    let mut pictures =
-        sides.iter().zip(&reduced).map(|(side, values)| Some(painted((*side)?, values.as_ref()?, &scale, unit)));
+    let mut pictures = sides
+        .iter()
+        .zip(&reduced)
+        .map(|(side, values)| Some(painted((*side)?, values.as_ref()?, &scale, unit, Blend::Mean)));
     std::array::from_fn(|_| pictures.next().flatten())
 }
 
-fn painted(tensor: &Tensor, values: &[f32], scale: &Scale, unit: &str) -> Picture {
-    let table: Vec<[u8; 3]> = (0..=1023).map(|i| super::colour::colour(scale.map, i as f32 / 1023.0)).collect();
+fn painted(tensor: &Tensor, values: &[f32], scale: &Scale, unit: &str, blend: Blend) -> Picture {
+    let table: Vec<[u8; 3]> = (0..=1023).map(|i| colour(scale.map, i as f32 / 1023.0)).collect();
     let pixel = |&value: &f32| {
         let [r, g, b] = table[(scale.share(value) * 1023.0 + 0.5) as usize];
         if value.is_nan() { [255, 0, 255, 255] } else { [r, g, b, 255] }
@@ -207,7 +210,7 @@ fn painted(tensor: &Tensor, values: &[f32], scale: &Scale, unit: &str) -> Pictur
     let legend =
         Legend::Scale { map: scale.map, low: scale.low, high: scale.high, log: scale.log, unit: unit.to_owned() };
     let pixels = values.par_iter().with_min_len(4096).map(pixel).collect();
-    Picture { id: fresh(), tensor: tensor.name.clone(), size: tensor.shape.size, pixels, legend }
+    Picture::new(&tensor.name, tensor.shape.size, pixels, legend, blend)
 }
 
 /// Three channels as colours, each from its smallest to its largest value.
@@ -219,7 +222,7 @@ fn colours(tensor: &Tensor, style: &Style) -> Picture {
         values.into_iter().map(|x| (scale.share(x) * 255.0 + 0.5) as u8).collect::<Vec<u8>>()
     });
     let pixels = (0..tensor.shape.tokens()).map(|t| [planes[0][t], planes[1][t], planes[2][t], 255]).collect();
-    Picture { id: fresh(), tensor: tensor.name.clone(), size: tensor.shape.size, pixels, legend: Legend::Plain }
+    Picture::new(&tensor.name, tensor.shape.size, pixels, Legend::Plain, Blend::Mean)
 }
 
 /// The signed distance or value difference of the selected channel, or of the channel where it is largest.
@@ -247,7 +250,7 @@ fn difference(subject: &Tensor, reference: &Tensor, style: &Style) -> Picture {
         };
         let legend = Legend::Classes(Class::ALL.into_iter().map(counted).filter(|class| class.count > 0).collect());
         let pixels = classes.iter().map(opaque).collect();
-        return Picture { id: fresh(), tensor: reference.name.clone(), size: shape.size, pixels, legend };
+        return Picture::new(&reference.name, shape.size, pixels, legend, Blend::Strongest(opaque(&Class::Equal)));
     }
     let coded = style.difference == Difference::Code;
     let one = |t: usize, c: usize| match bits(t, c) {
@@ -262,7 +265,9 @@ fn difference(subject: &Tensor, reference: &Tensor, style: &Style) -> Picture {
     if scale.high <= 0.0 {
         (scale.low, scale.high) = (-1.0, 1.0);
     }
-    painted(reference, &values, &scale, if coded { "codes" } else { "difference of values" })
+    let [r, g, b] = colour(scale.map, 0.5);
+    let unit = if coded { "codes" } else { "difference of values" };
+    painted(reference, &values, &scale, unit, Blend::Strongest([r, g, b, 255]))
 }
 
 /// For each token, how many channels differ.
@@ -286,7 +291,7 @@ fn composed(head: &Tensor, features: Option<&Tensor>, style: &Style) -> Option<P
     let geometry = Geometry::new(style.valid).ok().filter(|geometry| geometry.field == head.shape.size)?;
     let composed = frame::compose(&geometry, features, head, None);
     let pixels = bytemuck::pod_collect_to_vec(&composed.to_u8());
-    Some(Picture { id: fresh(), tensor: head.name.clone(), size: composed.size, pixels, legend: Legend::Image })
+    Some(Picture::new(&head.name, composed.size, pixels, Legend::Image, Blend::Mean))
 }
 
 /// How two composed images differ, byte by byte.
@@ -317,7 +322,7 @@ fn image_difference(subject: &Picture, reference: &Picture) -> Picture {
     let pixels = values.iter().map(pixel).collect();
     let unit = "steps of a byte".to_owned();
     let legend = Legend::Scale { map: scale.map, low: 0.0, high, log: false, unit };
-    Picture { id: fresh(), tensor: reference.tensor.clone(), size: reference.size, pixels, legend }
+    Picture::new(&reference.tensor, reference.size, pixels, legend, Blend::Strongest(pixel(&0)))
 }
 
 /// A picture of the valid rectangle from centred colours.
@@ -329,7 +334,7 @@ fn image(tensor: &Tensor, style: &Style, centred: impl Fn(usize) -> [f32; 3] + S
         [r, g, b, 255]
     };
     let pixels = (0..size.tokens()).into_par_iter().with_min_len(4096).map(pixel).collect();
-    Picture { id: fresh(), tensor: tensor.name.clone(), size, pixels, legend: Legend::Image }
+    Picture::new(&tensor.name, size, pixels, Legend::Image, Blend::Mean)
 }
 
 /// All channels, small.

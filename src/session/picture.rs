@@ -52,6 +52,31 @@ pub struct Picture {
     pub pixels: Vec<[u8; 4]>,
     /// How to read the colours.
     pub legend: Legend,
+    /// The picture at a half, a quarter and so on of its size; none of a small one.
+    pub reduced: Vec<Reduced>,
+}
+
+/// A picture from afar.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Reduced {
+    /// Half the size above it, rounded up.
+    pub size: Size,
+    /// RGBA, row-major.
+    pub pixels: Vec<[u8; 4]>,
+}
+
+impl Picture {
+    /// A new picture, with what it looks like from afar.
+    pub(super) fn new(
+        tensor: &TensorName,
+        size: Size,
+        pixels: Vec<[u8; 4]>,
+        legend: Legend,
+        blend: super::afar::Blend,
+    ) -> Self {
+        let reduced = super::afar::halves(size, &pixels, blend);
+        Self { id: super::paint::fresh(), tensor: tensor.clone(), size, pixels, legend, reduced }
+    }
 }
 
 /// All channels of a tensor, small, in one image.
@@ -123,6 +148,8 @@ pub struct Veil {
     pub id: u64,
     /// Premultiplied RGBA, row-major. In the veil of what differs white stands for the theme's colour.
     pub pixels: Vec<[u8; 4]>,
+    /// As [`Picture::reduced`].
+    pub reduced: Vec<Reduced>,
 }
 
 /// What a tested cause did to each token of a tensor.

@@ -1,8 +1,9 @@
 //! The first look at a tensor on a device: painted there, four bytes a token, before its own bytes are read back for
 //! the verdicts. The picture made of the bytes replaces it.
 
+use super::afar::Blend;
 use super::colour::colour;
-use super::paint::{Style, fresh, spanned};
+use super::paint::{Style, spanned};
 use super::picture::{Legend, Picture};
 use super::{Basis, ColourMap, Image, Range, Reduction, Session, Side};
 use crate::engine::vulkan::colour::{self as device, Look, PALETTE, Show};
@@ -44,7 +45,7 @@ pub(crate) fn preview(
     }
     let legend =
         Legend::Scale { map: scale.map, low: scale.low, high: scale.high, log: false, unit: "value".to_owned() };
-    Ok(Some(Picture { id: fresh(), tensor: name.clone(), size: found.size, pixels: found.pixels, legend }))
+    Ok(Some(Picture::new(name, found.size, found.pixels, legend, Blend::Mean)))
 }
 
 fn palette(map: ColourMap) -> Box<[[u8; 4]; PALETTE]> {

@@ -9,6 +9,8 @@ use std::str::FromStr;
 
 /// How thorough a check of the machine is.
 const DEPTHS: &[(Depth, &str)] = &[(Depth::Quick, "quick"), (Depth::Whole, "whole")];
+/// Whether a bundle holds weights.
+const WEIGHTS: &[(bool, &str)] = &[(true, "with-weights"), (false, "without-weights")];
 
 impl fmt::Display for Command {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -47,6 +49,7 @@ impl fmt::Display for Command {
             Self::ExportCanvas(path) => write!(f, "export canvas {path}"),
             Self::ExportTensor(path) => write!(f, "export tensor {path}"),
             Self::Report(path) => write!(f, "report {path}"),
+            Self::Bundle { weights, path } => write!(f, "bundle {} {path}", word_of(*weights, WEIGHTS)),
             Self::Diagnose => f.write_str("diagnose"),
             Self::Doctor(depth) => write!(f, "doctor {}", word_of(*depth, DEPTHS)),
             Self::Cancel(job) => write!(f, "cancel {job}"),
@@ -102,6 +105,12 @@ impl FromStr for Command {
                 _ => return Err(format!("expected \"export canvas|tensor FILE\"; found \"{line}\"")),
             },
             "report" => Self::Report(path()?),
+            "bundle" => match split(rest) {
+                (word, path) if !path.is_empty() => {
+                    Self::Bundle { weights: among(word, WEIGHTS)?, path: path.to_owned() }
+                }
+                _ => return Err(format!("expected \"bundle with-weights|without-weights DIR\"; found \"{line}\"")),
+            },
             "diagnose" => Self::Diagnose,
             "doctor" => Self::Doctor(among(rest, DEPTHS)?),
             "cancel" => Self::Cancel(number(rest)?),
@@ -214,6 +223,8 @@ impl Browse {
         (Self::ExportCanvas, "export-canvas"),
         (Self::ExportTensor, "export-tensor"),
         (Self::Report, "report"),
+        (Self::Bundle, "bundle"),
+        (Self::BundleWithoutWeights, "bundle-without-weights"),
     ];
 
     /// Its word.

@@ -61,6 +61,8 @@ impl Command {
             Self::ExportCanvas(path) => format!("Export the canvas to {path}"),
             Self::ExportTensor(path) => format!("Export the tensor to {path}"),
             Self::Report(path) => format!("Write a report to {path}"),
+            Self::Bundle { weights: true, path } => format!("Write a repro bundle to {path}"),
+            Self::Bundle { weights: false, path } => format!("Write a repro bundle without weights to {path}"),
             Self::Diagnose => "Test the known causes".to_owned(),
             Self::Doctor(Depth::Quick) => "Check this machine's engines quickly".to_owned(),
             Self::Doctor(Depth::Whole) => "Check this machine's engines with the whole network".to_owned(),
@@ -169,6 +171,8 @@ impl Browse {
             Self::ExportCanvas => "export the canvas as PNG",
             Self::ExportTensor => "export the tensor as .npy",
             Self::Report => "write a report",
+            Self::Bundle => "write a repro bundle of the first divergence",
+            Self::BundleWithoutWeights => "write a repro bundle without weights",
         }
     }
 }

@@ -3,6 +3,7 @@
 //! A veil must not hide what it lies on. Borders of differing regions are strong and their insides faint, and all of
 //! it grows fainter the more of the plane differs: where nearly everything does, the picture is what is left to see.
 
+use super::afar::{Blend, halves};
 use super::picture::{Fate, Mask, Veil};
 use crate::geometry::Size;
 use crate::tensor::{Tensor, TensorName};
@@ -46,7 +47,9 @@ fn veil(
             || other(y + 1 < size.height, token + size.width);
         pixel(colour(own), if border { edge } else { inside })
     };
-    Some(Veil { id, pixels: all().map(one).collect() })
+    let pixels: Vec<[u8; 4]> = all().map(one).collect();
+    let reduced = halves(size, &pixels, Blend::Strongest([0; 4]));
+    Some(Veil { id, pixels, reduced })
 }
 
 /// Over what differs; white, for the theme to colour.

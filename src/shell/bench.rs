@@ -173,7 +173,7 @@ impl Bench {
         let (width, height) = (self.screen.width as f32, self.screen.height as f32);
         let at = Pos2::new(width * (0.47 + 0.2 * swing(turn)), height * (0.45 + 0.2 * swing(turn * 0.7)));
         let at = at / self.screen.scale;
-        Ok(self.window.frame(vec![Event::PointerMoved(at)], drawn)?.0)
+        self.window.frame(vec![Event::PointerMoved(at)], drawn)
     }
 
     /// Sleeps until a worker rings, or for so long.

@@ -23,6 +23,8 @@ impl Picker for Native {
             Browse::ExportCanvas => dialog.add_filter("PNG", &["png"]).set_file_name("canvas.png").save_file(),
             Browse::ExportTensor => dialog.add_filter("NumPy", &["npy"]).set_file_name("tensor.npy").save_file(),
             Browse::Report => dialog.set_file_name("report.html").save_file(),
+            // A folder that is not there yet.
+            Browse::Bundle | Browse::BundleWithoutWeights => dialog.set_file_name("repro-bundle").save_file(),
         }
     }
 }
@@ -39,6 +41,8 @@ fn command(what: Browse, path: String) -> Command {
         Browse::ExportCanvas => Command::ExportCanvas(path),
         Browse::ExportTensor => Command::ExportTensor(path),
         Browse::Report => Command::Report(path),
+        Browse::Bundle => Command::Bundle { weights: true, path },
+        Browse::BundleWithoutWeights => Command::Bundle { weights: false, path },
     }
 }
 

@@ -16,6 +16,7 @@ mod desk;
 pub mod dialogs;
 pub mod eframe;
 pub mod offscreen;
+mod plain;
 pub mod play;
 pub mod raw;
 pub mod vulkan;

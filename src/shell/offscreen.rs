@@ -1,7 +1,7 @@
 //! The window without a window: frames are drawn into an image on any Vulkan device, software ones included.
 
 use super::raw::Target;
-use super::{Desk, ShellError};
+use super::{Desk, ShellError, plain};
 use crate::engine::vulkan::raw::{Device, DeviceOptions, Instance, InstanceOptions};
 use egui::{Event, RawInput};
 use std::sync::Arc;
@@ -110,11 +110,11 @@ impl Offscreen {
         &self.ctx
     }
 
-    /// One frame: poll, lay out, make meshes. Draws when `picture` is asked for, and returns its RGBA pixels.
+    /// One frame: poll, lay out, make meshes, and draw them if that is asked for.
     ///
     /// # Errors
     /// When the device fails.
-    pub fn frame(&mut self, events: Vec<Event>, picture: bool) -> Result<(FrameTime, Option<Vec<u8>>), ShellError> {
+    pub fn frame(&mut self, events: Vec<Event>, drawn: bool) -> Result<FrameTime, ShellError> {
         let Screen { width, height, scale } = self.screen;
         let begin = Instant::now();
         self.desk.poll();
@@ -131,7 +131,7 @@ impl Offscreen {
         input.viewports.entry(input.viewport_id).or_default().native_pixels_per_point = Some(scale);
         let begin = Instant::now();
         let desk = &mut self.desk;
-        let output = self.ctx.run_ui(input, |ui| desk.draw(ui));
+        let mut output = self.ctx.run_ui(input, |ui| desk.draw(ui));
         let layout = begin.elapsed();
         let root = output.viewport_output.get(&self.ctx.viewport_id());
         self.due = root.map_or(Duration::MAX, |viewport| viewport.repaint_delay);
@@ -140,19 +140,19 @@ impl Offscreen {
             self.textures.clear();
         }
         let begin = Instant::now();
+        let areas = plain::take(&mut output.shapes, output.pixels_per_point);
         let meshes = self.ctx.tessellate(output.shapes, output.pixels_per_point);
         let shapes = begin.elapsed();
-        let mut pixels = None;
-        if let Some(target) = self.target.as_mut().filter(|_| picture) {
+        if let Some(target) = self.target.as_mut().filter(|_| drawn) {
             target.painter().set_textures(&mut self.textures)?;
-            pixels = Some(target.draw(output.pixels_per_point, meshes)?.to_vec());
+            target.draw(output.pixels_per_point, &areas, meshes)?;
             target.painter().free_textures(&mut self.textures)?;
             let messages = self.instance.as_ref().map(|instance| instance.take_messages()).unwrap_or_default();
             if !messages.is_empty() {
                 return Err(ShellError::Validation(messages.join("\n")));
             }
         }
-        Ok((FrameTime { poll, layout, shapes }, pixels))
+        Ok(FrameTime { poll, layout, shapes })
     }
 
     /// A picture as PNG bytes, once animations have settled.
@@ -166,12 +166,12 @@ impl Offscreen {
             std::thread::sleep(Duration::from_millis(120));
         }
         self.frame(Vec::new(), false)?;
-        let (_, pixels) = self.frame(Vec::new(), true)?;
-        let pixels = pixels.unwrap_or_default();
+        self.frame(Vec::new(), true)?;
+        let pixels = self.target.as_ref().map_or(&[][..], Target::pixels);
         let mut png = std::io::Cursor::new(Vec::new());
         let (width, height) = (self.screen.width, self.screen.height);
         let (colours, format) = (image::ExtendedColorType::Rgba8, image::ImageFormat::Png);
-        image::write_buffer_with_format(&mut png, &pixels, width, height, colours, format)
+        image::write_buffer_with_format(&mut png, pixels, width, height, colours, format)
             .map_err(|error| ShellError::Window { message: error.to_string() })?;
         Ok(png.into_inner())
     }

@@ -1,7 +1,7 @@
 //! The Vulkan window: winit, egui-winit and egui-ash-renderer on the compute engine's kind of device.
 
 use super::raw::{Surface, extensions};
-use super::{Desk, ShellError, title};
+use super::{Desk, ShellError, plain, title};
 use crate::engine::vulkan::raw::{Device, DeviceOptions, Instance, InstanceOptions};
 use crate::session::{Session, Waker};
 use egui_winit::accesskit_winit;
@@ -147,12 +147,13 @@ impl Open {
         let input = self.state.take_egui_input(&self.window);
         let ctx = self.state.egui_ctx().clone();
         let desk = &mut self.desk;
-        let output = ctx.run_ui(input, |ui| desk.draw(ui));
+        let mut output = ctx.run_ui(input, |ui| desk.draw(ui));
         self.state.handle_platform_output(&self.window, output.platform_output);
         self.textures.append(output.textures_delta);
+        let areas = plain::take(&mut output.shapes, output.pixels_per_point);
         let meshes = ctx.tessellate(output.shapes, output.pixels_per_point);
         self.surface.painter().set_textures(&mut self.textures)?;
-        self.surface.draw(output.pixels_per_point, meshes)?;
+        self.surface.draw(output.pixels_per_point, &areas, meshes)?;
         self.surface.painter().free_textures(&mut self.textures)?;
         let messages = self.instance.take_messages();
         if !messages.is_empty() {

@@ -1,5 +1,7 @@
 //! What the window remembers by itself: nothing that a saved session would restore.
 
+use crate::session::Token;
+use crate::tensor::TensorName;
 use egui::{TextureHandle, TextureId};
 use std::collections::BTreeMap;
 
@@ -32,14 +34,16 @@ pub struct Memory {
     pub(super) trace_open: std::collections::BTreeSet<(usize, usize)>,
     /// The value whose groups those are.
     pub(super) trace_of: String,
-    /// Textures of pictures shown, by picture.
-    pub(super) textures: BTreeMap<u64, (TextureHandle, u64)>,
+    /// Textures of pictures shown, by picture and how often it was halved.
+    pub(super) textures: BTreeMap<(u64, usize), (TextureHandle, u64)>,
     /// Textures that the shell owns, by picture.
     external: BTreeMap<u64, TextureId>,
     /// When each passing message was first shown, in seconds.
     pub(super) told: BTreeMap<u64, f64>,
     /// Frames drawn: textures unused for some frames are let go.
     pub(super) frame: u64,
+    /// The tensor and the token that were selected in the last frame.
+    pub(super) place: Option<(TensorName, Option<Token>)>,
     /// The window shift shown last, from which the grid glides, and when it left.
     pub(super) shift: Option<Glide>,
 }

@@ -43,33 +43,29 @@ pub fn ui(ui: &mut Ui, session: &Session, memory: &mut Memory, out: &mut Vec<Com
     }
     let theme = Theme::dark(session.view().theme == crate::session::Theme::Dark);
     let mut desk = Desk { session, memory, out };
-    let flat = |fill, margin| Frame::new().fill(fill).inner_margin(margin);
     let screen = ui.max_rect();
-    // A panel's width may be a fraction: the pixels at its sides that nothing covers look like the panel.
-    if let Some(panel) = egui::PanelState::load(&ctx, egui::Id::new("detail")) {
-        for x in [screen.right() - panel.size().x, screen.right()] {
-            let strip = egui::Rect::from_x_y_ranges(x - 2.0..=x + 2.0, screen.y_range());
-            ui.painter().rect_filled(strip, 0.0, theme.panel);
-        }
-    }
+    // One area under all panels: what a panel of fractional width does not cover looks like it, and a shell can clear
+    // it instead of drawing.
+    ui.painter().rect_filled(screen, 0.0, theme.panel);
+    let bare = |margin| Frame::new().inner_margin(margin);
     Panel::top("transport")
         .exact_size(44.0)
         .resizable(false)
-        .frame(flat(theme.panel, Margin::symmetric(10, 0)))
+        .frame(bare(Margin::symmetric(10, 0)))
         .show(ui, |ui| panels::transport::show(ui, &mut desk));
     let strip = (screen.height() * 0.15).clamp(96.0, 150.0);
     Panel::bottom("strip")
         .default_size(strip)
         .size_range(72.0..=260.0)
         .resizable(true)
-        .frame(flat(theme.panel, Margin { left: 10, right: 10, top: 4, bottom: 2 }))
+        .frame(bare(Margin { left: 10, right: 10, top: 4, bottom: 2 }))
         .show(ui, |ui| panels::bottom::show(ui, &mut desk));
     let side = |share: f32, low: f32, high: f32| (screen.width() * share).clamp(low, high);
     // Sides give way when the window shrinks, so that the canvas keeps room for its bars.
     Panel::left("network")
         .default_size(side(0.21, 290.0, 400.0))
         .size_range(250.0..=(screen.width() - DETAIL - CANVAS).clamp(290.0, 460.0))
-        .frame(flat(theme.panel, Margin { left: 12, right: 10, top: 0, bottom: 6 }))
+        .frame(bare(Margin { left: 12, right: 10, top: 0, bottom: 6 }))
         .show(ui, |ui| {
             panels::network::show(ui, &mut desk);
             panels::kernels::show(ui, &mut desk);
@@ -77,10 +73,10 @@ pub fn ui(ui: &mut Ui, session: &Session, memory: &mut Memory, out: &mut Vec<Com
     Panel::right("detail")
         .default_size(side(0.27, DETAIL, 560.0))
         .size_range(300.0..=(ui.available_width() - CANVAS).clamp(300.0, 760.0))
-        .frame(flat(theme.panel, Margin { left: 10, right: 12, top: 6, bottom: 6 }))
+        .frame(bare(Margin { left: 10, right: 12, top: 6, bottom: 6 }))
         .show(ui, |ui| detail(ui, &mut desk));
     egui::CentralPanel::default()
-        .frame(flat(theme.ground, Margin::ZERO))
+        .frame(Frame::new().fill(theme.ground))
         .show(ui, |ui| panels::canvas::show(ui, &mut desk));
     panels::dialogs::show(ui, &mut desk);
     panels::tour::show(ui, &mut desk);

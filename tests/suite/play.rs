@@ -10,9 +10,9 @@ use std::path::Path;
 /// Scripts write relative to the player's folder, except for exports and reports, which go where the process stands.
 fn localized(script: &str, folder: &Path) -> String {
     let local = |line: &str| match line.split_once(' ') {
-        Some(("export", rest)) if rest.contains(' ') => {
+        Some((word @ ("export" | "bundle"), rest)) if rest.contains(' ') => {
             let (what, file) = rest.split_once(' ').unwrap_or_default();
-            format!("export {what} {}", folder.join(file).display())
+            format!("{word} {what} {}", folder.join(file).display())
         }
         Some(("report", file)) => format!("report {}", folder.join(file).display()),
         _ => line.to_owned(),
@@ -55,8 +55,8 @@ macro_rules! scripts {
 }
 
 scripts!(
-    attention, dialogs, divergence, doctor, events, export, keyboard, probe, report, session, sources, step, trace,
-    view
+    attention, bundle, dialogs, divergence, doctor, events, export, keyboard, probe, report, session, sources, step,
+    trace, view
 );
 
 #[test]

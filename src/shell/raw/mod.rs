@@ -7,6 +7,7 @@
 //! * Textures are set before anything is acquired or recorded, and freed after the frame is done.
 #![expect(unsafe_code, reason = "the shells' Vulkan calls are fenced here")]
 
+mod gamma;
 mod image;
 mod nearest;
 mod painter;

@@ -1,10 +1,10 @@
 //! Textures that are sampled to the nearest texel: pictures of tensors, where a token is a square.
 //!
 //! The renderer samples its own textures linearly whatever they ask for, so these are made here and drawn as
-//! the renderer's user textures. The image is SRGB, so that its texels come out exactly.
+//! the renderer's user textures, with texels as they are.
 
 use super::image::Image;
-use super::{COLOUR, call};
+use super::{COLOUR, FORMAT, call};
 use crate::engine::vulkan::raw::{Buffer, Device, Place};
 use crate::shell::ShellError;
 use ash::vk;
@@ -68,7 +68,7 @@ impl Nearest {
         self.free(id, renderer)?;
         let extent = vk::Extent2D { width: pixels.size[0] as u32, height: pixels.size[1] as u32 };
         let usage = vk::ImageUsageFlags::TRANSFER_DST | vk::ImageUsageFlags::SAMPLED;
-        let image = Image::new(&self.device, "picture", vk::Format::R8G8B8A8_SRGB, extent, usage)?;
+        let image = Image::new(&self.device, "picture", FORMAT, extent, usage)?;
         let bytes: Vec<u8> = pixels.pixels.iter().flat_map(egui::Color32::to_array).collect();
         let mut buffer = Buffer::new(&self.device, "picture upload", bytes.len() as u64, Place::Upload)?;
         buffer.mapped_mut()[..bytes.len()].copy_from_slice(&bytes);

@@ -1,23 +1,36 @@
 //! Draws egui's meshes into a framebuffer.
 
 use super::call;
+use super::gamma::Gamma;
 use super::nearest::Nearest;
 use crate::engine::vulkan::raw::Device;
 use crate::shell::ShellError;
+use crate::shell::plain::Area;
 use ash::vk;
 use egui::epaint::{ImageData, ImageDelta, Primitive};
-use egui::{ClippedPrimitive, ColorImage, TextureId, TextureOptions, TexturesDelta};
+use egui::{ClippedPrimitive, Color32, ColorImage, TextureId, TextureOptions, TexturesDelta};
 use egui_ash_renderer::allocator::DefaultAllocator;
 use egui_ash_renderer::{Options, RenderMode, Renderer};
 use std::collections::BTreeMap;
 use std::mem::ManuallyDrop;
 use std::sync::Arc;
 
+/// What is drawn in one frame, and where.
+pub(super) struct Frame<'a> {
+    pub(super) framebuffer: vk::Framebuffer,
+    pub(super) extent: vk::Extent2D,
+    pub(super) pixels_per_point: f32,
+    /// Under everything.
+    pub(super) areas: &'a [Area],
+    pub(super) primitives: Vec<ClippedPrimitive>,
+}
+
 /// A renderer with its pass, commands and fence.
 pub struct Painter {
     device: Arc<Device>,
     renderer: ManuallyDrop<Renderer<DefaultAllocator>>,
     nearest: ManuallyDrop<Nearest>,
+    gamma: Gamma,
     /// Whole images: a partial update of the renderer's would lose what it does not touch.
     images: BTreeMap<TextureId, (ColorImage, TextureOptions)>,
     pass: vk::RenderPass,
@@ -55,13 +68,15 @@ impl Painter {
             device.physical(),
             vulkan.clone(),
             RenderMode::RenderPass(pass),
-            Options { in_flight_frames: 1, srgb_framebuffer: false, ..Options::default() },
+            // The images drawn into are UNORM: what is left out is the way back from linear light, see `gamma`.
+            Options { in_flight_frames: 1, srgb_framebuffer: true, ..Options::default() },
         )?;
         let nearest = Nearest::new(device)?;
         Ok(Self {
             device: Arc::clone(device),
             renderer: ManuallyDrop::new(renderer),
             nearest: ManuallyDrop::new(nearest),
+            gamma: Gamma::new(),
             images: BTreeMap::new(),
             pass,
             pool,
@@ -111,7 +126,7 @@ impl Painter {
             let queue = self.device.queue();
             return self.nearest.set(id, image, &mut self.renderer, (self.pool, *queue, self.fence));
         }
-        let whole = ImageDelta::full(image.clone(), *options);
+        let whole = ImageDelta::full(self.gamma.texels(image), *options);
         let queue = self.device.queue();
         self.renderer.set_texture(*queue, self.pool, id, &whole)?;
         Ok(())
@@ -135,22 +150,21 @@ impl Painter {
     /// Records a frame; `after` may add commands behind the pass.
     pub(super) fn record(
         &mut self,
-        framebuffer: vk::Framebuffer,
-        extent: vk::Extent2D,
-        pixels_per_point: f32,
-        mut primitives: Vec<ClippedPrimitive>,
+        frame: Frame<'_>,
         after: impl FnOnce(&ash::Device, vk::CommandBuffer),
     ) -> Result<vk::CommandBuffer, ShellError> {
+        let Frame { framebuffer, extent, pixels_per_point, areas, mut primitives } = frame;
         for clipped in &mut primitives {
             if let Primitive::Mesh(mesh) = &mut clipped.primitive {
                 mesh.texture_id = self.nearest.drawn(mesh.texture_id);
+                self.gamma.vertices(&mut mesh.vertices);
             }
         }
         let (vulkan, commands) = (self.device.handle().clone(), self.commands);
         let begin = vk::CommandBufferBeginInfo::default().flags(vk::CommandBufferUsageFlags::ONE_TIME_SUBMIT);
         // SAFETY: the last submission of this buffer was waited for.
         call(unsafe { vulkan.begin_command_buffer(commands, &begin) }, "vkBeginCommandBuffer")?;
-        let clear = [vk::ClearValue { color: vk::ClearColorValue { float32: [0.0, 0.0, 0.0, 1.0] } }];
+        let clear = [clear_value(Color32::BLACK)];
         let area = vk::Rect2D { offset: vk::Offset2D::default(), extent };
         let pass = vk::RenderPassBeginInfo::default()
             .render_pass(self.pass)
@@ -159,6 +173,9 @@ impl Painter {
             .clear_values(&clear);
         // SAFETY: the buffer records; the framebuffer was made for this pass and extent.
         unsafe { vulkan.cmd_begin_render_pass(commands, &pass, vk::SubpassContents::INLINE) };
+        for area in areas {
+            clear_area(&vulkan, commands, area, extent);
+        }
         let drawn = self.renderer.cmd_draw(commands, extent, pixels_per_point, &primitives);
         // SAFETY: the pass was begun above.
         unsafe { vulkan.cmd_end_render_pass(commands) };
@@ -200,6 +217,28 @@ impl Drop for Painter {
         // SAFETY: the pipelines made for it are gone.
         unsafe { vulkan.destroy_render_pass(self.pass, None) };
     }
+}
+
+fn clear_value(colour: Color32) -> vk::ClearValue {
+    let float32 = colour.to_array().map(|byte| f32::from(byte) / 255.0);
+    vk::ClearValue { color: vk::ClearColorValue { float32 } }
+}
+
+/// Clears an area, as far as it lies on the image.
+fn clear_area(vulkan: &ash::Device, commands: vk::CommandBuffer, area: &Area, extent: vk::Extent2D) {
+    let (from, to) = (area.pixels.min, area.pixels.max);
+    let (x, y) = (from.x as u32, from.y as u32);
+    let (width, height) = ((to.x as u32).min(extent.width), (to.y as u32).min(extent.height));
+    let (Some(width), Some(height)) = (width.checked_sub(x), height.checked_sub(y)) else { return };
+    if width == 0 || height == 0 {
+        return;
+    }
+    let attachment =
+        vk::ClearAttachment::default().aspect_mask(vk::ImageAspectFlags::COLOR).clear_value(clear_value(area.colour));
+    let rect = vk::Rect2D { offset: vk::Offset2D { x: x as i32, y: y as i32 }, extent: vk::Extent2D { width, height } };
+    let rects = [vk::ClearRect { rect, base_array_layer: 0, layer_count: 1 }];
+    // SAFETY: a pass with one colour attachment of this extent is being recorded, and the area lies in it.
+    unsafe { vulkan.cmd_clear_attachments(commands, &[attachment], &rects) };
 }
 
 /// One colour attachment, cleared, ending in a layout.

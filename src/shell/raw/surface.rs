@@ -1,9 +1,10 @@
 //! A window's swapchain: acquired, drawn into, presented, made again when the window changes.
 
-use super::painter::Painter;
+use super::painter::{self, Painter};
 use super::{COLOUR, call};
 use crate::engine::vulkan::raw::Device;
 use crate::shell::ShellError;
+use crate::shell::plain::Area;
 use ash::{khr, vk};
 use egui::ClippedPrimitive;
 use std::sync::Arc;
@@ -114,7 +115,12 @@ impl Surface {
     ///
     /// # Errors
     /// When the device fails; a swapchain out of date is made again instead.
-    pub fn draw(&mut self, pixels_per_point: f32, primitives: Vec<ClippedPrimitive>) -> Result<(), ShellError> {
+    pub(in crate::shell) fn draw(
+        &mut self,
+        pixels_per_point: f32,
+        areas: &[Area],
+        primitives: Vec<ClippedPrimitive>,
+    ) -> Result<(), ShellError> {
         if self.stale {
             self.renew()?;
         }
@@ -138,7 +144,8 @@ impl Surface {
         };
         let frame = &self.frames[image as usize];
         let (framebuffer, drawn) = (frame.framebuffer, [frame.drawn]);
-        let commands = [self.painter.record(framebuffer, self.extent, pixels_per_point, primitives, |_, _| {})?];
+        let frame = painter::Frame { framebuffer, extent: self.extent, pixels_per_point, areas, primitives };
+        let commands = [self.painter.record(frame, |_, _| {})?];
         let wait = [self.acquired];
         let stages = [vk::PipelineStageFlags::COLOR_ATTACHMENT_OUTPUT];
         let submit = vk::SubmitInfo::default()

@@ -1,10 +1,11 @@
 //! An image to draw into and read back: the offscreen shell's screen.
 
 use super::image::Image;
-use super::painter::Painter;
+use super::painter::{Frame, Painter};
 use super::{FORMAT, call};
 use crate::engine::vulkan::raw::{Buffer, Device, Place};
 use crate::shell::ShellError;
+use crate::shell::plain::Area;
 use ash::vk;
 use egui::ClippedPrimitive;
 use std::sync::Arc;
@@ -53,11 +54,21 @@ impl Target {
         &mut self.painter
     }
 
-    /// Draws a frame and returns its RGBA pixels.
+    /// The RGBA pixels of the last frame.
+    pub fn pixels(&self) -> &[u8] {
+        self.pixels.mapped()
+    }
+
+    /// Draws a frame.
     ///
     /// # Errors
     /// When the device fails.
-    pub fn draw(&mut self, pixels_per_point: f32, primitives: Vec<ClippedPrimitive>) -> Result<&[u8], ShellError> {
+    pub(in crate::shell) fn draw(
+        &mut self,
+        pixels_per_point: f32,
+        areas: &[Area],
+        primitives: Vec<ClippedPrimitive>,
+    ) -> Result<(), ShellError> {
         let (from, to, extent) = (self.image.handle, self.pixels.handle(), self.extent);
         let copy = move |vulkan: &ash::Device, commands: vk::CommandBuffer| {
             let layers = vk::ImageSubresourceLayers {
@@ -79,9 +90,9 @@ impl Target {
                 vulkan.cmd_pipeline_barrier(commands, transfer, host, vk::DependencyFlags::empty(), &done, &[], &[]);
             }
         };
-        let commands = [self.painter.record(self.framebuffer, extent, pixels_per_point, primitives, copy)?];
-        self.painter.submit(vk::SubmitInfo::default().command_buffers(&commands))?;
-        Ok(self.pixels.mapped())
+        let frame = Frame { framebuffer: self.framebuffer, extent, pixels_per_point, areas, primitives };
+        let commands = [self.painter.record(frame, copy)?];
+        self.painter.submit(vk::SubmitInfo::default().command_buffers(&commands))
     }
 }
 

@@ -9,7 +9,7 @@ use super::super::mark::Mark;
 use super::super::memory::Memory;
 use super::super::theme::{Theme, text};
 use super::super::widgets::{chip, divider, ink_on, quad};
-use super::texture::{forget_unused, texture};
+use super::texture::{Drawn, forget_unused, texture};
 use super::{overlays, toolbar};
 use crate::geometry::Size;
 use crate::session::{
@@ -118,6 +118,10 @@ pub(in super::super) fn show(ui: &mut Ui, desk: &mut Desk<'_>) {
     let (mut hover, mut elsewhere) = (None, false);
     for (index, &(pane, what)) in panes.iter().enumerate() {
         let projection = pane_of(ui, desk, pane, what, panes.len() == 1 || index + 1 == panes.len());
+        if let Some(projection) = projection.filter(|_| index == 0) {
+            // The halves of a split view are one picture.
+            follow(desk, if split(desk.session) { canvas } else { pane }, &projection);
+        }
         if let (Some(at), Some(projection)) = (response.hover_pos(), projection)
             && pane.contains(at)
         {
@@ -147,6 +151,22 @@ pub(in super::super) fn show(ui: &mut Ui, desk: &mut Desk<'_>) {
     let below = Rect::from_min_max(pos2(whole.left(), canvas.bottom()), whole.max);
     ui.scope_builder(egui::UiBuilder::new().max_rect(below), |ui| toolbar::channels(ui, desk));
     forget_unused(desk.memory);
+}
+
+/// Brings the selected token into sight when it has moved out of it: by a key, a list, a command.
+fn follow(desk: &mut Desk<'_>, pane: Rect, projection: &Projection) {
+    let (view, selection) = (desk.session.view(), desk.session.selection());
+    let now = (selection.tensor.clone(), selection.token);
+    let before = desk.memory.place.replace(now.clone());
+    let moved = before.is_some_and(|(tensor, token)| tensor == now.0 && token != now.1);
+    let Some(token) = now.1.filter(|_| moved && view.image == Image::Tensor && view.camera.zoom.is_some()) else {
+        return;
+    };
+    let (x, y) = (token.x as f32 + 0.5, token.y as f32 + 0.5);
+    if !below_head(pane).contains(projection.at(x, y)) {
+        let size = projection.size;
+        desk.view(ViewChange::Centre(x / size.width as f32, y / size.height as f32));
+    }
 }
 
 /// The panes of a view: one, or two side by side.
@@ -198,7 +218,6 @@ fn panes(ui: &Ui, session: &Session, canvas: Rect) -> Vec<(Rect, What)> {
 fn pane_of(ui: &Ui, desk: &mut Desk<'_>, pane: Rect, what: What, minimap: bool) -> Option<Projection> {
     let theme = Theme::of(ui);
     let painter = ui.painter_at(pane);
-    painter.rect_filled(pane, CornerRadius::ZERO, theme.ground);
     let session = desk.session;
     let canvas = session.canvas();
     let (requested, name, colour) = match what {
@@ -351,8 +370,8 @@ pub(super) fn output_words(output: &OutputDifference) -> String {
 /// Draws a picture: as a texture, or token by token.
 fn draw(painter: &Painter, memory: &mut Memory, picture: &Arc<Picture>, projection: &Projection, pane: Rect) {
     if projection.zoom < QUADS {
-        let texture = texture(painter, memory, picture);
-        painter.image(texture, projection.plane(), Rect::from_min_max(Pos2::ZERO, pos2(1.0, 1.0)), Color32::WHITE);
+        let Drawn { texture, uv } = texture(painter, memory, picture, projection.zoom);
+        painter.image(texture, projection.plane(), uv, Color32::WHITE);
         return;
     }
     let (columns, rows) = projection.visible(pane);
@@ -419,17 +438,19 @@ fn map(painter: &Painter, memory: &mut Memory, picture: &Picture, projection: &P
     let longest = picture.size.width.max(picture.size.height) as f32;
     let size = vec2(picture.size.width as f32, picture.size.height as f32) * (120.0 / longest);
     let body = Rect::from_min_size(pane.max - size - vec2(12.0, 12.0), size);
-    let texture = texture(painter, memory, picture);
+    let Drawn { texture, uv } = texture(painter, memory, picture, 120.0 / longest);
     painter.rect_filled(body.expand(3.0), CornerRadius::same(4), theme.panel);
-    painter.image(texture, body, Rect::from_min_max(Pos2::ZERO, pos2(1.0, 1.0)), Color32::WHITE);
+    painter.image(texture, body, uv, Color32::WHITE);
     let scale = size.x / projection.plane().width();
     let seen = Rect::from_min_size(body.min + (pane.min - projection.origin) * scale, pane.size() * scale);
-    painter.with_clip_rect(body).rect_stroke(
-        seen,
-        CornerRadius::same(1),
-        Stroke::new(1.5, theme.accent),
-        egui::StrokeKind::Inside,
-    );
+    // A few tokens of a large plane are less than a point here, and still have to be found.
+    let seen = Rect::from_center_size(seen.center(), seen.size().max(Vec2::splat(7.0)));
+    let frame = |colour, width| {
+        let stroke = Stroke::new(width, colour);
+        painter.with_clip_rect(body).rect_stroke(seen, CornerRadius::same(1), stroke, egui::StrokeKind::Inside);
+    };
+    frame(Color32::from_black_alpha(170), 3.0);
+    frame(theme.accent, 1.5);
 }
 
 /// Wheel zooms around the pointer, dragging pans.

@@ -4,8 +4,11 @@ use super::super::desk::Desk;
 use super::super::icons::Icon;
 use super::super::theme::{Theme, text};
 use super::super::widgets::{IconButton, TextButton, field, section};
-use crate::session::{Bookmark, Command, CopyWhat, Severity};
+use crate::session::{Bookmark, Browse, Command, CopyWhat, Severity};
 use egui::{Align, Layout, RichText, Ui};
+
+const BUNDLE: &str = "The first divergent kernel as a folder that `blockscope replay` checks alone: what it reads, \
+                      its weights, both results";
 
 /// Draws the tab.
 pub(in super::super) fn show(ui: &mut Ui, desk: &mut Desk<'_>) {
@@ -42,10 +45,13 @@ pub(in super::super) fn show(ui: &mut Ui, desk: &mut Desk<'_>) {
                 desk.send(Command::Copy(what));
             }
         }
-        for (words, what) in
-            [("Export tensor", crate::session::Browse::ExportTensor), ("Write report", crate::session::Browse::Report)]
-        {
-            if TextButton::new(words).icon(Icon::Save).show(ui).clicked() {
+        for (words, what, about) in [
+            ("Export tensor", Browse::ExportTensor, "The selected tensor as .npy"),
+            ("Write report", Browse::Report, "The comparison as it stands, with pictures and causes"),
+            ("Write bundle", Browse::Bundle, BUNDLE),
+            ("Bundle without weights", Browse::BundleWithoutWeights, "The same without weights of your model"),
+        ] {
+            if TextButton::new(words).icon(Icon::Save).about(about).show(ui).clicked() {
                 desk.send(Command::Browse(what));
             }
         }

@@ -40,7 +40,10 @@ pub(super) fn draw(ui: &Ui, painter: &Painter, desk: &mut Desk<'_>, projection: 
         if shown(Overlay::Selection) && session.selection().token.is_some() {
             let (x, y) = session.selection().window;
             let rect = projection.rect(x as f32 * 8.0 - shift.0, y as f32 * 8.0 - shift.1, 8.0, 8.0);
-            painter.rect_stroke(rect, CornerRadius::same(2), Stroke::new(2.0, theme.accent), StrokeKind::Outside);
+            // From afar the token's own mark is as large as its window.
+            if rect.width() >= 12.0 {
+                painter.rect_stroke(rect, CornerRadius::same(2), Stroke::new(2.0, theme.accent), StrokeKind::Outside);
+            }
         }
     }
     event_marks::draw(painter, session, projection, pane, &shown, theme);

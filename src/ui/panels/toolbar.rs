@@ -1,14 +1,14 @@
 //! The canvas' controls: view and reduction above, the channel strip and the colour legend below.
 
-use super::super::desk::Desk;
+use super::super::desk::{Desk, extent};
 use super::super::format;
 use super::super::icons::Icon;
 use super::super::theme::{Theme, text};
-use super::super::widgets::{IconButton, Scale, Segment, TextButton, segmented, toggle};
+use super::super::widgets::{IconButton, Segment, TextButton, segmented, toggle};
 use super::texture::upload;
 use crate::session::{
     Browse, ColourMap, Command, Difference, Image, Legend, Mode, Numbers, Overlay, Range, Reduction, Select, Session,
-    Thumbnails, ViewChange, key_of,
+    Side, Thumbnails, ViewChange, key_of,
 };
 use egui::{
     Align2, Color32, ComboBox, CornerRadius, FontId, Frame, Margin, Popup, PopupCloseBehavior, Rect, ScrollArea, Sense,
@@ -189,7 +189,7 @@ fn layers(ui: &mut Ui, desk: &mut Desk<'_>) {
 
 /// Room for what stands below the picture.
 pub(super) fn strip_height(session: &Session) -> f32 {
-    if session.thumbnails().shown().is_some() { 84.0 } else { 26.0 }
+    if extent(session).is_some() { 84.0 } else { 26.0 }
 }
 
 /// The channel strip and the legend.
@@ -209,40 +209,49 @@ pub(super) fn channels(ui: &mut Ui, desk: &mut Desk<'_>) {
     if let Some(picture) = shown.shown() {
         legend(ui, bar, &picture.legend);
     }
-    let Some(thumbnails) = session.thumbnails().shown().cloned() else { return };
+    let name = &session.selection().tensor;
+    let computed = Side::ALL.iter().any(|&side| session.tensor(side, name).is_some());
+    // Those of the tensor before stay while these are made, but not while there is nothing to make them of.
+    let thumbnails = session.thumbnails().shown().filter(|small| computed || small.tensor == *name).cloned();
     let strip = Rect::from_min_max(pos2(whole.left() + 10.0, bar.bottom() + 2.0), whole.max - vec2(10.0, 3.0));
     ui.scope_builder(egui::UiBuilder::new().max_rect(strip), |ui| {
-        ScrollArea::horizontal().id_salt("channels").show(ui, |ui| thumbs(ui, desk, &thumbnails));
+        ScrollArea::horizontal().id_salt("channels").show(ui, |ui| thumbs(ui, desk, thumbnails.as_deref()));
     });
 }
 
+/// A channel's place in the atlas, in shares.
+fn tile_of(small: &Thumbnails, channel: usize) -> Rect {
+    let (x, y) = (channel % small.columns * small.tile.width, channel / small.columns * small.tile.height);
+    let place = |x: usize, y: usize| pos2(x as f32 / small.size.width as f32, y as f32 / small.size.height as f32);
+    Rect::from_min_max(place(x, y), place(x + small.tile.width, y + small.tile.height))
+}
+
 /// One small picture per channel; a click chooses it, and with RGB, Shift, Ctrl and Alt set red, green and blue.
-fn thumbs(ui: &mut Ui, desk: &mut Desk<'_>, thumbnails: &Thumbnails) {
+/// Without pictures the places of the channels are empty, and can be chosen as well.
+fn thumbs(ui: &mut Ui, desk: &mut Desk<'_>, thumbnails: Option<&Thumbnails>) {
     let theme = Theme::of(ui);
-    let aspect = thumbnails.tile.width as f32 / thumbnails.tile.height.max(1) as f32;
+    let place = thumbnails.map(|small| (small.tile, small.channels)).or_else(|| extent(desk.session));
+    let Some((plane, channels)) = place else { return };
+    let aspect = plane.width as f32 / plane.height.max(1) as f32;
     let height = (ui.available_height() - 12.0).max(20.0);
     let tile = vec2((height * aspect).clamp(18.0, 90.0), height);
     let pitch = tile.x + 4.0;
-    let (row, _) = ui.allocate_exact_size(vec2(pitch * thumbnails.channels as f32, height), Sense::hover());
-    let texture = upload(ui.painter(), desk.memory, thumbnails.id, thumbnails.size, &thumbnails.pixels);
+    let (row, _) = ui.allocate_exact_size(vec2(pitch * channels as f32, height), Sense::hover());
+    let picture =
+        thumbnails.map(|small| (small, upload(ui.painter(), desk.memory, (small.id, 0), small.size, &small.pixels)));
     let clip = ui.clip_rect();
     let selection = desk.session.selection();
     let rgb = desk.session.view().reduction == Reduction::Rgb;
     let (chosen, colours) = (selection.channel, selection.rgb);
-    for channel in 0..thumbnails.channels {
+    for channel in 0..channels {
         let rect = Rect::from_min_size(pos2(row.left() + channel as f32 * pitch, row.top()), tile);
         if !clip.intersects(rect) {
             continue;
         }
-        let place = |x: usize, y: usize| {
-            pos2(x as f32 / thumbnails.size.width as f32, y as f32 / thumbnails.size.height as f32)
-        };
-        let (x, y) = (
-            channel % thumbnails.columns * thumbnails.tile.width,
-            channel / thumbnails.columns * thumbnails.tile.height,
-        );
-        let uv = Rect::from_min_max(place(x, y), place(x + thumbnails.tile.width, y + thumbnails.tile.height));
-        ui.painter().image(texture, rect, uv, Color32::WHITE);
+        match picture {
+            Some((small, texture)) => drop(ui.painter().image(texture, rect, tile_of(small, channel), Color32::WHITE)),
+            None => drop(ui.painter().rect_filled(rect, CornerRadius::same(2), theme.ground)),
+        }
         let response = ui.interact(rect, ui.id().with(("channel", channel)), Sense::CLICK);
         let primary = [
             Color32::from_rgb(0xff, 0x6b, 0x6b),
@@ -298,9 +307,12 @@ fn legend(ui: &mut Ui, bar: Rect, legend: &Legend) {
                     pos2(ramp.left() + ramp.width() * step as f32 / 50.0, ramp.top()),
                     vec2(ramp.width() / 50.0 + 0.3, ramp.height()),
                 );
-                super::super::widgets::quad(&mut mesh, slice, ramp_colour(*map, t, theme));
+                let [r, g, b] = crate::session::colour(*map, t);
+                super::super::widgets::quad(&mut mesh, slice, Color32::from_rgb(r, g, b));
             }
             painter.add(egui::Shape::mesh(mesh));
+            // The ends of some maps are as light as the light theme's panels.
+            painter.rect_stroke(ramp, CornerRadius::ZERO, Stroke::new(1.0, theme.line), StrokeKind::Outside);
             let right = painter.text(
                 pos2(ramp.right() + 6.0, bar.center().y),
                 Align2::LEFT_CENTER,
@@ -339,23 +351,5 @@ fn legend(ui: &mut Ui, bar: Rect, legend: &Legend) {
                 if *legend == Legend::Image { "composed image, as a display shows it" } else { "colours are channels" };
             painter.text(bar.left_center(), Align2::LEFT_CENTER, words, text::small(), theme.weak);
         }
-    }
-}
-
-/// A map's colour at a share of its span, as close as a legend needs.
-fn ramp_colour(map: ColourMap, t: f32, theme: &Theme) -> Color32 {
-    let stops = |stops: &[[u8; 3]]| {
-        let at = t * (stops.len() - 1) as f32;
-        let index = (at as usize).min(stops.len() - 2);
-        let [a, b] = [stops[index], stops[index + 1]].map(|[r, g, b]| Color32::from_rgb(r, g, b));
-        a.lerp_to_gamma(b, at - index as f32)
-    };
-    match map {
-        ColourMap::Magma => {
-            stops(&[[0, 0, 4], [59, 15, 112], [140, 41, 129], [222, 73, 104], [254, 159, 109], [252, 253, 191]])
-        }
-        ColourMap::Grey => stops(&[[0, 0, 0], [255, 255, 255]]),
-        ColourMap::Diverging => Scale::Diverging(1.0).colour(2.0 * t - 1.0, theme),
-        ColourMap::Auto | ColourMap::Viridis => Scale::Sequential(0.0, 1.0).colour(t, theme),
     }
 }

@@ -4,9 +4,9 @@ use super::super::mark::Mark;
 use super::super::memory::Memory;
 use super::super::theme::Theme;
 use super::canvas::Projection;
-use super::texture::upload;
+use super::texture::{self, Drawn};
 use crate::session::{Fate, Marks, Veil};
-use egui::{Color32, Painter, Pos2, Rect, Shape, Stroke, pos2, vec2};
+use egui::{Color32, Painter, Rect, Shape, Stroke, vec2};
 
 /// From this many points per token on, marks stand in the tokens' corners.
 const NEAR: f32 = 10.0;
@@ -66,6 +66,6 @@ pub(super) fn explained(
 
 fn from_afar(painter: &Painter, memory: &mut Memory, projection: &Projection, veil: Option<&Veil>, tint: Color32) {
     let Some(veil) = veil else { return };
-    let texture = upload(painter, memory, veil.id, projection.size, &veil.pixels);
-    painter.image(texture, projection.plane(), Rect::from_min_max(Pos2::ZERO, pos2(1.0, 1.0)), tint);
+    let Drawn { texture, uv } = texture::veil(painter, memory, veil, projection.size, projection.zoom);
+    painter.image(texture, projection.plane(), uv, tint);
 }

@@ -89,7 +89,14 @@ pub(super) fn diverged() -> Session {
     let channel = |side: usize, token: usize| values[side][token * shape.channels + 3];
     let picture = |id: u64, pixel: &dyn Fn(usize) -> [u8; 4], legend: Legend| {
         let pixels = (0..shape.tokens()).map(pixel).collect();
-        Requested::Ready(Arc::new(Picture { id, tensor: tensor.clone(), size: shape.size, pixels, legend }))
+        Requested::Ready(Arc::new(Picture {
+            id,
+            tensor: tensor.clone(),
+            size: shape.size,
+            pixels,
+            legend,
+            reduced: Vec::new(),
+        }))
     };
     let ramp = |value: f32| {
         let t = (value / 3.0).clamp(-1.0, 1.0);

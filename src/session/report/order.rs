@@ -1,161 +1,42 @@
-//! A report from the window: what the session holds, written by the report library on a thread of its own.
-//!
-//! Verdicts and tensors are those of the run as it stands: what was not run, or was dropped, is listed as not compared
-//! and never run again behind a person's back.
+//! What a report or a bundle is made of: the session's tensors and verdicts as they stood when it was asked for.
 
-use super::poll::REPORT;
-use super::work::{Ledger, guarded, lock};
-use super::{Judgement, Place, Session, Severity, Side, Sources, Verdict};
+use super::{CANCELLED, Reporting};
 use crate::compare;
 use crate::compare::parity::{Mode, segment};
 use crate::diagnosis::Pattern;
 use crate::diagnosis::explain::{self, Segment};
 use crate::diagnosis::search::window_grid;
-use crate::engine::{Control, EngineSpec};
+use crate::engine::EngineSpec;
 use crate::model::{Model, write_file};
 use crate::plan::{Plan, Role, Step};
+use crate::report::bundle::{self, Labels};
 use crate::report::compose::{self, Pins};
 use crate::report::{Fact, Format, Material, Outcome, Report, Row, export, quoted};
+use crate::session::{Judgement, Sources, Verdict};
 use crate::tensor::{Tensor, TensorName};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
-/// A report that is being written.
-#[derive(Clone, Debug)]
-pub(super) struct Reporting {
-    pub(super) control: Control,
-    progress: Arc<Mutex<Progress>>,
-}
-
-#[derive(Debug, Default)]
-struct Progress {
-    what: &'static str,
-    share: f32,
-    done: bool,
-}
-
-impl Reporting {
-    /// What it is doing, how far it is, and whether it is over.
-    pub(super) fn look(&self) -> (&'static str, f32, bool) {
-        let progress = lock(&self.progress);
-        (progress.what, progress.share, progress.done)
-    }
-
-    fn at(&self, what: &'static str, share: f32) -> Result<(), String> {
-        let mut progress = lock(&self.progress);
-        (progress.what, progress.share) = (what, share);
-        if self.control.is_cancelled() { Err(CANCELLED.to_owned()) } else { Ok(()) }
-    }
-}
-
-/// What a cancelled report says.
-const CANCELLED: &str = "cancelled";
-
-/// Everything that the job needs.
-struct Order {
-    plan: Arc<Plan>,
-    own: Option<Arc<Plan>>,
-    model: Arc<Model>,
-    sources: Sources,
-    verdicts: Vec<[Judgement; 2]>,
-    tensors: [BTreeMap<TensorName, Tensor>; 2],
+/// Everything that a job needs.
+pub(super) struct Order {
+    pub(super) plan: Arc<Plan>,
+    pub(super) own: Option<Arc<Plan>>,
+    pub(super) model: Arc<Model>,
+    pub(super) sources: Sources,
+    pub(super) verdicts: Vec<[Judgement; 2]>,
+    pub(super) tensors: [BTreeMap<TensorName, Tensor>; 2],
     /// Outputs of runs on the other side's inputs, where they are not the side's own.
-    isolated: BTreeMap<TensorName, Tensor>,
-    recorded: [bool; 2],
-    facts: Vec<Fact>,
-    pins: Pins,
-    path: PathBuf,
-}
-
-impl Session {
-    /// Starts writing a report; the path's ending names the format, a path without one is a folder for all.
-    pub(super) fn report(&mut self, path: &str) {
-        if self.reporting.is_some() {
-            self.say(Severity::Info, Place::Window, "a report is being written; wait for it, or cancel it");
-            return;
-        }
-        let Some((_, model)) = self.model.clone().filter(|_| self.run.steps.iter().any(|s| s.subject.is_done())) else {
-            self.say(Severity::Warning, Place::Window, "nothing was run yet: there is nothing to report");
-            return;
-        };
-        let order = self.report_order(model, path);
-        let reporting = Reporting { control: Control::new(), progress: Arc::default() };
-        self.reporting = Some(reporting.clone());
-        let (post, bell) = (Arc::clone(&self.post), Arc::clone(&self.bell));
-        let work = move || {
-            let ring = || bell.ring();
-            lock(&post).push(match guarded(|| order.write(&reporting, &ring)) {
-                Ok(path) => (Severity::Info, Place::Window, format!("wrote the report {path}")),
-                Err(text) if text == CANCELLED => {
-                    (Severity::Info, Place::Window, "the report was cancelled; nothing was written".to_owned())
-                }
-                Err(text) => (Severity::Error, Place::Window, format!("the report was not written: {text}")),
-            });
-            lock(&reporting.progress).done = true;
-            ring();
-        };
-        if let Err(error) = std::thread::Builder::new().name("report".to_owned()).spawn(work) {
-            self.reporting = None;
-            self.say(Severity::Error, Place::Window, format!("cannot start a thread: {error}"));
-        }
-        self.refresh();
-    }
-
-    fn report_order(&self, model: Arc<Model>, path: &str) -> Order {
-        let info = [&self.states.subject_info, &self.states.reference_info];
-        let mut facts = Vec::new();
-        for (side, info) in Side::ALL.iter().zip(info) {
-            facts.extend(info.iter().map(|info| Fact::new(format!("{side} runs on"), &info.device)));
-            let own = self.facts[*side as usize].iter();
-            facts.extend(own.map(|(name, value)| Fact::new(format!("{side} {name}"), value)));
-        }
-        let pins = self.pins.iter().map(|pin| {
-            let token = self.plan.tensors.get(&pin.tensor).map(|info| pin.token.index(info.shape.size.width));
-            (pin.name.clone(), pin.tensor.clone(), token.unwrap_or(usize::MAX), pin.channel)
-        });
-        Order {
-            plan: Arc::clone(&self.plan),
-            own: self.ledger(Side::Subject).filter(|l| !l.recording).map(|l| Arc::clone(&l.plan)),
-            model,
-            sources: self.sources.clone(),
-            verdicts: self.run.steps.iter().map(|s| [s.accumulated.clone(), s.isolated.clone()]).collect(),
-            tensors: self.tensors.clone(),
-            isolated: self.isolated.clone(),
-            recorded: [Side::Subject, Side::Reference].map(|side| self.ledger(side).is_some_and(|l| l.recording)),
-            facts,
-            pins: Pins::new(pins.collect()),
-            path: PathBuf::from(path),
-        }
-    }
-
-    /// A side's results, once it is loaded.
-    pub(super) fn ledger(&self, side: Side) -> Option<&Arc<Ledger>> {
-        self.crew.as_ref()?.sides[side as usize].as_ref()
-    }
-
-    /// Takes a finished report's place away.
-    pub(super) fn take_report(&mut self) {
-        if self.reporting.as_ref().is_some_and(|reporting| reporting.look().2) {
-            self.reporting = None;
-        }
-    }
-
-    /// Cancels the report with this job's number.
-    pub(super) fn cancel_report(&self) {
-        self.reporting.iter().for_each(|reporting| reporting.control.cancel());
-    }
-
-    /// The report as a job of the bottom panel.
-    pub(super) fn report_job(&self) -> Option<super::JobView> {
-        let (what, share, _) = self.reporting.as_ref()?.look();
-        let what = format!("report: {what}");
-        Some(super::JobView { id: REPORT, what, share: Some(share), cancellable: true })
-    }
+    pub(super) isolated: BTreeMap<TensorName, Tensor>,
+    pub(super) recorded: [bool; 2],
+    pub(super) facts: Vec<Fact>,
+    pub(super) pins: Pins,
+    pub(super) path: PathBuf,
 }
 
 impl Order {
-    fn write(mut self, reporting: &Reporting, ring: &dyn Fn()) -> Result<String, String> {
+    /// Writes the report; returns where.
+    pub(super) fn report(mut self, reporting: &Reporting, ring: &dyn Fn()) -> Result<String, String> {
         let at = |what, share| {
             let answer = reporting.at(what, share);
             ring();
@@ -193,6 +74,37 @@ impl Order {
         report.pins = self.pins.into_report();
         at("writing", 0.95)?;
         save(&report, &self.path)
+    }
+
+    /// Writes the repro bundle of the first divergence; returns where, and whose weights it holds.
+    pub(super) fn bundle(&self, weights: bool, reporting: &Reporting, ring: &dyn Fn()) -> Result<String, String> {
+        reporting.at("the first divergence", 0.1)?;
+        ring();
+        let Some(material) = self.material() else {
+            return Err(match self.verdicts.iter().any(|[_, isolated]| bad(isolated)) {
+                true => "what the divergent kernel reads is not kept any more: run to it again".to_owned(),
+                false => "no kernel differs on its own so far".to_owned(),
+            });
+        };
+        let counted = material.differing().map(|(subject, reference)| compare::compare(subject, reference).counts);
+        let conclusion = counted.map_or(String::new(), |counts| {
+            let (name, differing, total) = (material.last().name(), counts.differing(), counts.total());
+            format!("The first kernel that differs on its own writes `{name}`: {differing} of {total} elements differ.")
+        });
+        reporting.at("writing", 0.4)?;
+        ring();
+        let subject = Sources::watched(&self.sources.subject).unwrap_or(&self.sources.subject);
+        let labels = Labels { subject, reference: &self.sources.reference, conclusion: &conclusion };
+        bundle::write(&self.path, &material, &self.model, labels, weights).map_err(|error| error.to_string())?;
+        let path = self.path.display();
+        Ok(match weights {
+            true => format!(
+                "{path}; it holds weights of {} (this kernel's): do not pass it on unless you may, or write it \
+                 without weights",
+                self.model.source
+            ),
+            false => path.to_string(),
+        })
     }
 
     /// Pictures, attention, events and causes of the first divergence.
@@ -254,7 +166,6 @@ impl Order {
 
     /// The first step that differs in isolation, with what it read; for a recording the steps since its last boundary.
     fn material(&self) -> Option<Material> {
-        let bad = |judgement: &Judgement| matches!(judgement.verdict, Verdict::Differs | Verdict::ZeroSign);
         let step = self.verdicts.iter().position(|[_, isolated]| bad(isolated))?;
         let plan = &self.plan;
         let given = &self.tensors[usize::from(!self.recorded[0])];
@@ -280,6 +191,10 @@ impl Order {
         let own = self.own.clone();
         Some(Material { plan: Arc::clone(plan), own, steps: steps.into_iter().collect(), inputs: inputs?, observed })
     }
+}
+
+fn bad(judgement: &Judgement) -> bool {
+    matches!(judgement.verdict, Verdict::Differs | Verdict::ZeroSign)
 }
 
 /// A verdict with all that can be said: by the tensors where both are kept, else by what was noted when they were.
