@@ -71,26 +71,6 @@ vec4 seed4(uint row, uint column) {
     return seed;
 }
 
-/// Twin of `numerics::silu` for two halves, in half arithmetic.
-uint silu2(uint halves) {
-    f16vec2 x = unpackFloat2x16(halves);
-    f16vec2 t = clamp(x, f16vec2(-4.0), f16vec2(4.0));
-    precise f16vec2 inner = fma(f16vec2(-0.055908203125), abs(t), f16vec2(0.447265625));
-    precise f16vec2 outer = fma(t, inner, f16vec2(0.89453125));
-    precise f16vec2 y = x * outer;
-    return packFloat2x16(y);
-}
-
-/// Columns as they lie ready: a vector of values, one of powers.
-Columns as_columns(uvec4 values, uvec4 powers) {
-    Columns columns;
-    [[unroll]] for (uint i = 0; i < 8; i++) {
-        columns.values[i / 4][i % 4] = unpackFloat2x16(values[i / 2])[i % 2];
-        columns.powers[i] = uintBitsToBFloat16EXT(unpack16(powers[i / 2])[i % 2]);
-    }
-    return columns;
-}
-
 /// Stages a group of 16 codes of one row.
 void stage(uint at, uvec4 bytes) {
     [[unroll]] for (uint h = 0; h < 2; h++) {

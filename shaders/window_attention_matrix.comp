@@ -40,20 +40,11 @@ const uint CHANNEL = 9;
 const uint QUERIES = 0;
 const uint KEYS_AT = 2 * 64 * TOKEN;
 const uint VALUES = 2 * KEYS_AT;
-const uint NOWHERE = 0xffffffffu;
 
 shared uvec4 pool[VALUES + 2 * 32 * CHANNEL];
 shared uint codes[256];
 
-/// The plane's token at physical index p of this workgroup's window.
-uint token_at(uint p) {
-    uint n = ((p >> 5) * 4u + ((p >> 2) & 3u)) * 8u + ((p >> 4) & 1u) * 4u + (p & 3u);
-    uint window = push.first + gl_WorkGroupID.x;
-    int x = int(window % push.windows * 8u + n % 8u) - int(push.shift_x);
-    int y = int(window / push.windows * 8u + n / 8u) - int(push.shift_y);
-    bool inside = x >= 0 && y >= 0 && x < int(push.width) && y < int(push.height);
-    return inside ? uint(y) * push.width + uint(x) : NOWHERE;
-}
+#include "include/matrix_attention.glsl"
 
 /// Stages two codes, side by side in K: a word of values and a word of powers.
 uvec2 stage2(uint first, uint second) {
@@ -131,51 +122,6 @@ Columns staged(uint at, uint lines, uint line) {
     return columns;
 }
 
-/// Half adds, two at a time.
-uint add2(uint a, uint b) {
-    precise f16vec2 sum = unpackFloat2x16(a) + unpackFloat2x16(b);
-    return packFloat2x16(sum);
-}
-
-uvec2 add22(uvec2 a, uvec2 b) {
-    return uvec2(add2(a.x, b.x), add2(a.y, b.y));
-}
-
-/// The sums of two rows' exponentials in the network's order, as their reciprocals twice in a word.
-uvec2 reciprocals(uvec2 e[8]) {
-    uvec2 own = add22(add22(add22(add22(e[0], e[1]), add22(e[2], e[3])), add22(e[4], e[5])), add22(e[6], e[7]));
-    uint quad = gl_SubgroupInvocationID & 28u;
-    uvec2 all = add22(subgroupShuffle(own, quad), subgroupShuffle(own, quad + 1u));
-    all = add22(all, subgroupShuffle(own, quad + 2u));
-    all = add22(all, subgroupShuffle(own, quad + 3u));
-    uvec2 reciprocal = uvec2(half_reciprocal(add2(all.x, all.x >> 16) & 0xffffu), half_reciprocal(add2(all.y, all.y >> 16) & 0xffffu));
-    return reciprocal | reciprocal << 16;
-}
-
-/// Two published weights: their values and powers. Weights are neither negative, above 1, nor NaN.
-uvec2 weigh(uint exponentials, uint reciprocal) {
-    precise f16vec2 product = unpackFloat2x16(exponentials) * unpackFloat2x16(reciprocal);
-    uint bits = packFloat2x16(product);
-    uint nearest = (bits + 0x003f003fu + ((bits >> 7) & 0x00010001u)) & 0xff80ff80u;
-    // Below 2^-6 steps are 2^-9, as those of halves between 2 and 4.
-    precise f16vec2 lifted = product + f16vec2(2.0);
-    precise f16vec2 lowered = lifted - f16vec2(2.0);
-    uint small = packFloat2x16(lowered);
-    bvec2 is_small = lessThan(product, f16vec2(0.015625));
-    uint low = is_small.x ? small & 0xffffu : nearest & 0xffffu;
-    uint high = is_small.y ? small & 0xffff0000u : nearest & 0xffff0000u;
-    uint value = low | high;
-    // A power's exponent field is eight times a half's; subnormal codes count as -6, zeros not at all.
-    uint low_power = low == 0u ? 0u : max(low & 0x7c00u, 9u << 10) + MATRIX_BIAS;
-    uint high_power = high == 0u ? 0u : max(high & 0x7c000000u, 9u << 26) + (MATRIX_BIAS << 16);
-    return uvec2(value, low_power | high_power);
-}
-
-uint publish2(uint halves, uint nothing) {
-    vec2 x = unpackHalf2x16(halves ^ nothing);
-    return publish(x.x) | publish(x.y) << 8;
-}
-
 void main() {
     uint tid = gl_LocalInvocationIndex;
     uint head = gl_WorkGroupID.y;
@@ -219,18 +165,9 @@ void main() {
     // Weighted values: four groups of 16 keys from zero.
     uvec2 attended[4] = uvec2[4](uvec2(0), uvec2(0), uvec2(0), uvec2(0));
     [[dont_unroll]] for (uint g = 0; g < 4; g++) {
-        [[unroll]] for (uint i = 0; i < 4; i++) {
-            // Elements 0 and 1 are a row's lower two, 2 and 3 its upper two, the rest those of the row eight below.
-            uvec2 two = weigh(scores[i % 2][i / 2], inverse[i / 2]);
-            f16vec2 value = unpackFloat2x16(two.x);
-            u16vec2 power = unpack16(two.y);
-            values[2 * i] = value.x;
-            values[2 * i + 1] = value.y;
-            powers[2 * i] = uintBitsToBFloat16EXT(power.x);
-            powers[2 * i + 1] = uintBitsToBFloat16EXT(power.y);
-        }
+        uvec2 left = multiply22(scores[0], inverse), right = multiply22(scores[1], inverse);
         [[unroll]] for (uint f = 0; f < 6; f++) scores[f] = scores[f + 2];
-        Rows rows = beside(values, powers, largest);
+        Rows rows = as_rows(left, right, largest);
         [[unroll]] for (uint t = 0; t < 2; t += JOINT) {
             Columns columns[JOINT];
             uvec2 sums[2 * JOINT];

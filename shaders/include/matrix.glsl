@@ -10,6 +10,9 @@
 //
 // An invocation's elements of a fragment lie as `engine::vulkan::matrix_unit` has proven: of 16 x 16 rows pairs of k in the
 // lower and the upper half by turns, of 16 x 8 results two of a row and two of the row eight below.
+#ifndef MATRIX_GLSL
+#define MATRIX_GLSL
+
 #include "fast_half.glsl"
 #include "matrix_code.glsl"
 
@@ -51,6 +54,26 @@ Rows beside(MATRIX(float16_t, 16, A) values, MATRIX(bfloat16_t, 16, A) powers, M
         rows.lower[i + 1] = largest[i + 1];
     }
     return rows;
+}
+
+/// Columns as they lie ready: a vector of values, one of powers.
+Columns as_columns(uvec4 values, uvec4 powers) {
+    Columns columns;
+    [[unroll]] for (uint i = 0; i < 8; i++) {
+        columns.values[i / 4][i % 4] = unpackFloat2x16(values[i / 2])[i % 2];
+        columns.powers[i] = uintBitsToBFloat16EXT(unpack16(powers[i / 2])[i % 2]);
+    }
+    return columns;
+}
+
+/// Twin of `numerics::silu` for two halves, in half arithmetic.
+uint silu2(uint halves) {
+    f16vec2 x = unpackFloat2x16(halves);
+    f16vec2 t = clamp(x, f16vec2(-4.0), f16vec2(4.0));
+    precise f16vec2 inner = fma(f16vec2(-0.055908203125), abs(t), f16vec2(0.447265625));
+    precise f16vec2 outer = fma(t, inner, f16vec2(0.89453125));
+    precise f16vec2 y = x * outer;
+    return packFloat2x16(y);
 }
 
 /// Where results lie, and where memory wants them: an invocation holds two of a row and two of the row eight below, and gets
@@ -125,3 +148,5 @@ void group16(Rows rows, Columns columns[JOINT], uint nothing, inout uvec2 sums[2
     }
     [[unroll]] for (uint j = 0; j < 2 * JOINT; j++) sums[j] = uvec2(pack(result[j][0], result[j][1]), pack(result[j][2], result[j][3]));
 }
+
+#endif

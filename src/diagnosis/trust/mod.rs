@@ -184,11 +184,7 @@ impl Doctor<'_> {
                 let mut sides: [Box<dyn Engine>; 2] = [Box::new(Reference::new()), Box::new(Cpu::new(level)?)];
                 let mut outputs = Vec::new();
                 for engine in &mut sides {
-                    engine.load(&case.plan, model)?;
-                    case.inputs.iter().try_for_each(|input| engine.write(input.clone()))?;
-                    engine.run(&case.step, control)?;
-                    let names = case.step.op.outputs().into_iter();
-                    outputs.push(names.map(|name| engine.read(name)).collect::<Result<Vec<_>, _>>()?);
+                    outputs.push(case.outputs(&mut **engine, model, control)?);
                 }
                 ran += 1;
                 let pairs = outputs[0].iter().zip(&outputs[1]);

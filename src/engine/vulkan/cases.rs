@@ -1,8 +1,10 @@
-//! Small cases of every op with hostile values: what the self-test and the tests run against the reference.
+//! Small cases of every op with hostile values, and of the chains that fused kernels run: what the self-test and the tests
+//! run against the reference.
 //!
 //! Planes have odd sides, so that the last workgroup of every kernel is partial. Operands cover all codes, NaN,
 //! both zeros, subnormals, saturation, zero rows and windows that leave the field.
 
+use crate::engine::{Control, Engine, EngineError};
 use crate::geometry::{Geometry, Phase, Plane, Size};
 use crate::model::synthetic::Xorshift;
 use crate::model::{Contents, Model, Parameter, ParameterKind, layout};
@@ -20,10 +22,34 @@ use std::sync::Arc;
 pub struct Case {
     /// Shapes of its tensors.
     pub plan: Arc<Plan>,
-    /// The one step.
+    /// The steps of a chain before the last; none where an op is tried alone.
+    pub before: Vec<Step>,
+    /// The one step, or the last.
     pub step: Step,
     /// What it reads.
     pub inputs: Vec<Tensor>,
+}
+
+impl Case {
+    /// Runs the case on an engine: what the last step writes.
+    ///
+    /// # Errors
+    /// As [`Engine::run`].
+    pub fn outputs(
+        &self,
+        engine: &mut dyn Engine,
+        model: &Arc<Model>,
+        control: &Control,
+    ) -> Result<Vec<Tensor>, EngineError> {
+        engine.load(&self.plan, model)?;
+        for input in &self.inputs {
+            engine.write(input.clone())?;
+        }
+        for step in self.before.iter().chain([&self.step]) {
+            engine.run(step, control)?;
+        }
+        self.step.op.outputs().into_iter().map(|name| engine.read(name)).collect()
+    }
 }
 
 /// Blocks whose parameters the cases use.
@@ -120,15 +146,23 @@ struct Builder {
 impl Builder {
     /// Adds a case: its op, its inputs and the shapes of its outputs.
     fn add(&mut self, op: Op, inputs: &[(&str, Shape)], outputs: &[(&str, Shape)]) {
+        self.chain(vec![op], inputs, outputs);
+    }
+
+    /// Adds a chain of ops: its inputs, and the shapes of everything that it makes.
+    fn chain(&mut self, ops: Vec<Op>, inputs: &[(&str, Shape)], made: &[(&str, Shape)]) {
         let info = |shape, step| TensorInfo { shape, role: Role::Intermediate, step, plane: Plane::Field };
+        let maker = |name: &str| ops.iter().position(|op| op.outputs().iter().any(|output| output.as_str() == name));
         let mut tensors = BTreeMap::new();
         tensors.extend(inputs.iter().map(|&(name, shape)| (TensorName::new(name), info(shape, None))));
-        tensors.extend(outputs.iter().map(|&(name, shape)| (TensorName::new(name), info(shape, Some(0)))));
+        tensors.extend(made.iter().map(|&(name, shape)| (TensorName::new(name), info(shape, maker(name)))));
         let geometry = Geometry::new(Size::new(64, 64)).expect("a size that runs");
-        let step = Step { index: 0, block: 0, kernel: "case", op, rules: Rules::EXACT };
-        let plan = Plan { geometry, steps: vec![step.clone()], tensors, boundaries: Vec::new() };
+        let step = |(index, op)| Step { index, block: 0, kernel: "case", op, rules: Rules::EXACT };
+        let mut before: Vec<Step> = ops.into_iter().enumerate().map(step).collect();
+        let plan = Plan { geometry, steps: before.clone(), tensors, boundaries: Vec::new() };
         let inputs = inputs.iter().map(|&(name, shape)| tensor(name, shape, &mut self.random)).collect();
-        self.cases.push(Case { plan: Arc::new(plan), step, inputs });
+        let step = before.pop().expect("a chain has a step");
+        self.cases.push(Case { plan: Arc::new(plan), before, step, inputs });
     }
 
     fn gemm(&mut self, size: Size, op: Gemm, residual: Option<Element>) {
@@ -218,6 +252,50 @@ pub fn all(size: Size) -> Vec<Case> {
         let op = Merge { skip: "skip".into(), skip_scale, low: "low".into(), low_scale, published, raw };
         let inputs = [("skip", shape(e4m3, channels)), ("low", Shape::new(low, below, channels))];
         b.add(Op::Merge(op), &inputs, &[("published", shape(e4m3, channels)), ("raw", shape(half, channels))]);
+    }
+    b.cases
+}
+
+/// The chains of steps that the fused kernels run in one, on a plane of tokens and in every phase: a block of 32 channels from
+/// its feed-forward to its projection, with either kind of residual.
+pub fn chains(size: Size) -> Vec<Case> {
+    use ParameterKind as P;
+    let mut b = Builder { random: Xorshift::new(0xb10c), cases: Vec::new() };
+    let shape = |element, channels| Shape::new(element, size, channels);
+    let (e4m3, half) = (Element::E4m3, Element::F16);
+    for phase in (0..4).map(Phase) {
+        let skip = if phase.0 % 2 == 0 { e4m3 } else { half };
+        let product = |kind, k, n, input: &str, published: Option<&str>, raw: Option<&str>| Gemm {
+            input: input.into(),
+            published: published.map(TensorName::new),
+            raw: raw.map(TensorName::new),
+            ..gemm(1, kind, 1, k, n)
+        };
+        let seeded = |op, residual: &str, scale| {
+            let (residual, scale) = (residual.into(), Parameter::new(1, scale));
+            Gemm { seed: Some(Seed { residual, scale }), ..op }
+        };
+        let expand = product(P::Expand, 32, 128, "x", Some("hidden"), None);
+        let contract = product(P::Contract, 128, 32, "hidden", Some("fed"), Some("fed_raw"));
+        let project = product(P::Project, 32, 32, "attended", Some("published"), Some("raw"));
+        let (heads, raw) = (1, None);
+        let (head_scale, prior) = (Parameter::new(1, P::HeadScale), Parameter::new(1, P::Prior));
+        let (input, output, kind) = ("qkv".into(), "normalized".into(), NormalizeKind::Window);
+        let normalize = Normalize { input, head_scale, heads, kind, output, raw: raw.clone() };
+        let (input, output) = ("normalized".into(), "attended".into());
+        let attention = WindowAttention { input, prior, heads, phase, output, raw };
+        let ops = vec![
+            Op::Gemm(Gemm { activation: Activation::Silu, ..expand }),
+            Op::Gemm(seeded(contract, "skip", P::FfnScale)),
+            Op::Gemm(product(P::Qkv, 32, 96, "fed", None, Some("qkv"))),
+            Op::Normalize(normalize),
+            Op::WindowAttention(attention),
+            Op::Gemm(seeded(project, "fed_raw", P::AttentionScale)),
+        ];
+        let inner = [("hidden", e4m3, 128), ("fed", e4m3, 32), ("fed_raw", half, 32), ("qkv", half, 96)];
+        let last = [("normalized", e4m3, 96), ("attended", e4m3, 32), ("published", e4m3, 32), ("raw", half, 32)];
+        let made: Vec<_> = inner.into_iter().chain(last).map(|(name, of, n)| (name, shape(of, n))).collect();
+        b.chain(ops, &[("x", shape(e4m3, 32)), ("skip", shape(skip, 32))], &made);
     }
     b.cases
 }

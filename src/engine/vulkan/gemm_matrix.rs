@@ -20,12 +20,14 @@
 //! fetched a group ahead.
 
 use super::constants::{MATRIX_SIDE, MATRIX_STAGED, MATRIX_SUBGROUPS};
-use super::gemm_fast::{self, Staging, Tiling, launch, prepare, staged};
+use super::gemm::columns;
+use super::gemm_fast::{self, Staged, Staging, Tiling, launch, prepare, staged};
 use super::kernel::{Binder, Dispatch, Variant};
 use super::matrix_unit;
 use super::raw::VulkanError;
 use super::shaders::{GEMM_FAST_JOIN, GEMM_MATRIX, GEMM_MATRIX_EXPAND};
 use crate::plan::Op;
+use crate::plan::ops::Gemm;
 
 pub(super) static MATRIX: Variant = Variant {
     name: "gemm_matrix",
@@ -65,6 +67,18 @@ fn tile([rows, columns, depth]: [u32; 3], processors: u32) -> Tile {
     Tile { each, beside: [4, 2, 1].into_iter().find(divides).expect("every product has a multiple of 32 columns") }
 }
 
+/// The weights as these kernels want them, and the kernel that makes them unless it has run; `None` without memory for them.
+pub(super) fn staged_columns(op: &Gemm, binder: &mut Binder<'_>) -> Result<Option<Staged>, VulkanError> {
+    let codes = binder.weights(&format!("{} columns", op.weights), |model| columns(model, op))?;
+    let staging = Staging {
+        shader: &GEMM_MATRIX_EXPAND,
+        constants: Vec::new(),
+        packing: "matrices".to_owned(),
+        bytes: 16 * MATRIX_STAGED / MATRIX_SIDE,
+    };
+    staged(op, binder, &codes, staging)
+}
+
 fn dispatches(wanted: &Op, binder: &mut Binder<'_>) -> Result<Vec<Dispatch>, VulkanError> {
     let Op::Gemm(op) = wanted else { unreachable!("takes() accepts no other op") };
     let rows = binder.shape(&op.input).tokens() as u32;
@@ -76,13 +90,7 @@ fn dispatches(wanted: &Op, binder: &mut Binder<'_>) -> Result<Vec<Dispatch>, Vul
     let chosen = tile([rows, n, depth], binder.processors);
     let mut prepared = prepare(op, binder, chosen.tiling())?;
     let (buffers, push, ..) = &mut prepared;
-    let staging = Staging {
-        shader: &GEMM_MATRIX_EXPAND,
-        constants: Vec::new(),
-        packing: "matrices".to_owned(),
-        bytes: 16 * MATRIX_STAGED / MATRIX_SIDE,
-    };
-    let Some((weights, made)) = staged(op, binder, &buffers[1], staging)? else {
+    let Some((weights, made)) = staged_columns(op, binder)? else {
         return gemm_fast::without_staging(wanted, binder);
     };
     buffers[1] = weights;

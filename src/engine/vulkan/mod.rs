@@ -17,6 +17,7 @@ mod convert;
 mod coopmat;
 pub mod devices;
 mod fused;
+mod fused_block;
 mod gemm;
 mod gemm_fast;
 mod gemm_half;
@@ -51,6 +52,7 @@ use crate::model::Model;
 use crate::plan::{Op, Plan, Step};
 use crate::tensor::{Tensor, TensorName};
 use fused::Fused;
+use fused_block::Block;
 use kernel::{Binder, Dispatch, Variant};
 use probe::HalfProbe;
 use raw::{Device, DeviceOptions, Instance, VulkanError};
@@ -130,7 +132,7 @@ impl Vulkan {
         let message = || "cannot run the fused kernels; use the stepped route".to_owned();
         fused::shader(&self.device)
             .ok_or_else(|| EngineError::Unavailable { engine: name(&self.device), message: message() })?;
-        self.fused = Some(Fused::default());
+        self.fused = Some(Fused::on(&self.device));
         Ok(self)
     }
 
@@ -241,25 +243,49 @@ impl Vulkan {
 
     /// A step's dispatches, behind those of the steps that were put off and are needed now.
     fn dispatches(&mut self, step: &Step, (plan, model): (&Plan, &Model)) -> Result<Vec<Dispatch>, VulkanError> {
-        let mut binder =
-            Binder { plan, model, store: &mut self.store, info: self.device.info(), processors: self.processors };
         let mut all = Vec::new();
+        if let Some(before) = self.fused.as_mut().and_then(|fused| fused.take_block(step, plan)) {
+            let [a, b, c, d, e] = before.each_ref().map(|step| &step.op);
+            let block = Block::of([a, b, c, d, e, &step.op]).expect("a block was taken");
+            let (mut binder, variants) = self.binder(plan, model);
+            if let Some(dispatches) = block.dispatches(&mut binder)? {
+                return Ok(dispatches);
+            }
+            for step in &before {
+                all.extend(kernel::dispatches(step, variants, &mut binder)?.1);
+            }
+        }
         for input in step.op.inputs() {
             let Some(waiting) = self.fused.as_mut().and_then(|fused| fused.take(input)) else { continue };
+            let shader = fused::shader(&self.device);
             if let (Op::Normalize(normalize), Op::WindowAttention(window), Some(shader)) =
-                (&waiting.op, &step.op, fused::shader(&self.device))
+                (&waiting.op, &step.op, shader)
             {
-                return fused::dispatches(shader, normalize, window, &mut binder);
+                if let Some(before) = self.fused.as_mut().and_then(|fused| fused.take(&normalize.input)) {
+                    all.extend(self.dispatches(&before, (plan, model))?);
+                }
+                all.extend(fused::dispatches(shader, normalize, window, &mut self.binder(plan, model).0)?);
+                return Ok(all);
             }
-            all.extend(kernel::dispatches(&waiting, &self.variants, &mut binder)?.1);
+            all.extend(self.dispatches(&waiting, (plan, model))?);
         }
-        all.extend(kernel::dispatches(step, &self.variants, &mut binder)?.1);
+        let (mut binder, variants) = self.binder(plan, model);
+        all.extend(kernel::dispatches(step, variants, &mut binder)?.1);
         Ok(all)
     }
 
-    /// Runs the step that makes a tensor if it was put off.
+    /// What kernels are put together with, and the variants to choose from.
+    fn binder<'a>(&'a mut self, plan: &'a Plan, model: &'a Model) -> (Binder<'a>, &'a [&'static Variant]) {
+        let (info, processors) = (self.device.info(), self.processors);
+        (Binder { plan, model, store: &mut self.store, info, processors }, &self.variants)
+    }
+
+    /// Runs the steps that make a tensor if they were put off.
     fn catch_up(&mut self, tensor: &TensorName) -> Result<(), EngineError> {
         let Some(step) = self.fused.as_mut().and_then(|fused| fused.take(tensor)) else { return Ok(()) };
+        for input in step.op.inputs() {
+            self.catch_up(input)?;
+        }
         let waiting = self.fused.take();
         let ran = self.run_steps(std::slice::from_ref(&step), &Control::new());
         self.fused = waiting;

@@ -7,7 +7,7 @@ use super::cases::{self, Case};
 use super::raw::{self, Device};
 use super::{Vulkan, numerics, shaders};
 use crate::engine::reference::Reference;
-use crate::engine::{Control, Engine, EngineError};
+use crate::engine::{Control, Engine as _, EngineError};
 use crate::geometry::Size;
 use crate::model::Model;
 use crate::plan::Op;
@@ -97,8 +97,11 @@ impl SelfTest {
         // Side by side, because most of the time goes into compiling pipelines.
         let parts: Vec<Vec<Ran>> =
             cases::all(SIZE).par_iter().map(|case| run_case(device, case, &model)).collect::<Result<_, _>>()?;
+        let chains = cases::chains(SIZE);
+        let fused = chains.par_iter().map(|case| run_chain(device, case, &model));
+        let fused: Vec<Option<Ran>> = fused.collect::<Result<_, _>>()?;
         let mut result = Self::default();
-        for ran in parts.into_iter().flatten() {
+        for ran in parts.into_iter().flatten().chain(fused.into_iter().flatten()) {
             if !result.kernels.iter().any(|kernel| kernel == ran.kernel) {
                 result.kernels.push(ran.kernel.to_owned());
             }
@@ -122,7 +125,7 @@ struct Ran {
 /// Runs a case by the base kernel, and by the best variant where that is another: by its large tiles, and those cases of
 /// the GEMM that have most to go wrong by its small ones too.
 fn run_case(device: &Arc<Device>, case: &Case, model: &Arc<Model>) -> Result<Vec<Ran>, EngineError> {
-    let expected = outputs(&mut Reference::new(), case, model)?;
+    let expected = case.outputs(&mut Reference::new(), model, &Control::new())?;
     let mut all: Vec<Ran> = Vec::new();
     let chained = matches!(&case.step.op, Op::Gemm(op) if op.seed.is_some() || op.partition < op.k);
     let base = Vulkan::on(device)?.base_only();
@@ -135,21 +138,21 @@ fn run_case(device: &Arc<Device>, case: &Case, model: &Arc<Model>) -> Result<Vec
         if !all.is_empty() && kernel == case.step.op.word() {
             continue;
         }
-        let found = outputs(&mut engine, case, model)?;
+        let found = case.outputs(&mut engine, model, &Control::new())?;
         let failures = expected.iter().zip(&found).filter_map(|(e, f)| first_wrong(kernel, e, f)).collect();
         all.push(Ran { kernel, failures });
     }
     Ok(all)
 }
 
-/// Runs a case's step on an engine.
-fn outputs(engine: &mut dyn Engine, case: &Case, model: &Arc<Model>) -> Result<Vec<Tensor>, EngineError> {
-    engine.load(&case.plan, model)?;
-    for input in &case.inputs {
-        engine.write(input.clone())?;
-    }
-    engine.run(&case.step, &Control::new())?;
-    case.step.op.outputs().into_iter().map(|name| engine.read(name)).collect()
+/// Runs a chain by the fused kernels; `None` where the device has none.
+fn run_chain(device: &Arc<Device>, case: &Case, model: &Arc<Model>) -> Result<Option<Ran>, EngineError> {
+    let Ok(mut engine) = Vulkan::on(device)?.fused() else { return Ok(None) };
+    let expected = case.outputs(&mut Reference::new(), model, &Control::new())?;
+    let found = case.outputs(&mut engine, model, &Control::new())?;
+    let kernel = "fused";
+    let failures = expected.iter().zip(&found).filter_map(|(e, f)| first_wrong(kernel, e, f)).collect();
+    Ok(Some(Ran { kernel, failures }))
 }
 
 /// The first element whose bits differ. All NaNs of a half or a single are one value: processors and devices differ in

@@ -85,6 +85,8 @@ pub(crate) static WINDOW_ATTENTION_MATRIX: Shader =
     shader!("window_attention_matrix", 4, c::WindowAttentionFastPush::BYTES);
 pub(crate) static FUSED_ATTENTION_MATRIX: Shader =
     shader!("fused_attention_matrix", 4, c::WindowAttentionFastPush::BYTES);
+/// A whole block of 32 channels.
+pub(crate) static BLOCK_MATRIX: Shader = shader!("block_matrix", 12, c::WindowAttentionFastPush::BYTES);
 /// The inexact product on matrix units.
 pub(crate) static COOPMAT: Shader = shader!("coopmat", 6, c::GemmFastPush::BYTES);
 /// Sums of parts of a product.
@@ -110,7 +112,7 @@ pub fn all() -> Vec<&'static Shader> {
         .chain(beside)
         .chain(&GEMM_FAST)
         .chain(&GEMM_MATRIX)
-        .chain([&GEMM_MATRIX_EXPAND, &MATRIX_PROBE, &WINDOW_ATTENTION_MATRIX, &FUSED_ATTENTION_MATRIX])
+        .chain([&GEMM_MATRIX_EXPAND, &MATRIX_PROBE, &WINDOW_ATTENTION_MATRIX, &FUSED_ATTENTION_MATRIX, &BLOCK_MATRIX])
         .chain(&WINDOW_ATTENTION_FAST)
         .chain(&FUSED_ATTENTION)
         .chain([&COOPMAT, &GEMM_FAST_EXPAND, &GEMM_FAST_JOIN, &NORMALIZE_FAST])
