@@ -4,7 +4,9 @@
 //! on the chip. On matrix units the first five steps of a block of 32 channels are: its last one runs all six
 //! ([`super::fused_block`]). Whoever asks for a tensor that was put off gets it: the steps that make it then run alone.
 //!
-//! **Invariant**: what a step put off needs is not released before the step has run or was dropped.
+//! **Invariants**
+//! * What a step put off needs is not released before the step has run or was dropped.
+//! * A step is dropped when all that it makes was released and no other that waits reads it.
 
 use super::fused_block::Block;
 use super::gemm_fast::{large_enough, rounds_toward_zero};
@@ -21,7 +23,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// Steps put off, and the tensors whose release waits for them.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Fused {
     waiting: Vec<Step>,
     unreleased: BTreeSet<TensorName>,
@@ -40,8 +42,9 @@ impl Fused {
         *self = Self { blocks: self.blocks, ..Self::default() };
     }
 
-    /// Puts a step off if its reader can run it; whether it did.
+    /// Puts a step that is about to run off, if its reader can run it; whether it did.
     pub(crate) fn puts_off(&mut self, step: &Step, plan: &Plan) -> bool {
+        step.op.outputs().into_iter().for_each(|name| self.wants(name));
         let reads = |op: &Normalize, other: &Step| matches!(&other.op, Op::WindowAttention(w) if w.input == op.output);
         let pairs =
             |op: &Normalize| op.kind == NormalizeKind::Window && plan.steps.iter().any(|other| reads(op, other));
@@ -76,23 +79,46 @@ impl Fused {
         Some(steps)
     }
 
-    /// Whether a release must wait; it is then remembered.
-    pub(crate) fn delays_release(&mut self, name: &TensorName) -> bool {
-        let needed = self.waiting.iter().any(|step| step.op.inputs().contains(&name));
-        if needed {
-            self.unreleased.insert(name.clone());
-        }
-        needed
+    /// A tensor is made or written anew: its earlier release is over.
+    pub(crate) fn wants(&mut self, name: &TensorName) {
+        self.unreleased.remove(name);
     }
 
-    /// Releases that nothing waits for any more.
+    /// The steps put off that must run before a tensor is written by somebody else: those that read it, and the one that makes
+    /// it if it makes more.
+    pub(crate) fn disturbed_by(&self, name: &TensorName) -> Vec<TensorName> {
+        let disturbed = |step: &&Step| {
+            let outputs = step.op.outputs();
+            step.op.inputs().contains(&name) || (outputs.len() > 1 && outputs.contains(&name))
+        };
+        self.waiting.iter().filter(disturbed).map(|step| step.name().clone()).collect()
+    }
+
+    /// Nobody outside needs a tensor any more: what can be forgotten now. A tensor that nobody has asked for is never made.
+    pub(crate) fn release(&mut self, name: &TensorName) -> Vec<TensorName> {
+        self.unreleased.insert(name.clone());
+        let unwanted = |this: &Self, step: &Step| {
+            let outputs = step.op.outputs();
+            outputs.iter().all(|name| this.unreleased.contains(*name) && !this.is_read(name))
+        };
+        while let Some(at) = self.waiting.iter().rposition(|step| unwanted(self, step)) {
+            self.waiting.remove(at);
+        }
+        self.due()
+    }
+
+    /// Released tensors that nothing waits for any more.
     pub(crate) fn due(&mut self) -> Vec<TensorName> {
-        let waiting = &self.waiting;
-        let needed = |name: &TensorName| waiting.iter().any(|step| step.op.inputs().contains(&name));
-        let (keep, due) = std::mem::take(&mut self.unreleased).into_iter().partition(|name| needed(name));
+        let all = std::mem::take(&mut self.unreleased);
+        let (keep, due): (BTreeSet<_>, BTreeSet<_>) =
+            all.into_iter().partition(|name| self.is_read(name) || self.holds(name));
         self.unreleased = keep;
-        let due: BTreeSet<TensorName> = due;
         due.into_iter().collect()
+    }
+
+    /// Whether a step put off reads a tensor.
+    fn is_read(&self, name: &TensorName) -> bool {
+        self.waiting.iter().any(|step| step.op.inputs().contains(&name))
     }
 }
 
@@ -122,4 +148,71 @@ pub(crate) fn dispatches(
 ) -> Result<Vec<Dispatch>, VulkanError> {
     let (input, scale) = (binder.input(&normalize.input), head_scales(normalize, binder)?);
     attention(window, binder, shader, input, scale)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::vulkan::cases;
+    use crate::geometry::Size;
+
+    fn blocks() -> Fused {
+        Fused { blocks: true, ..Fused::default() }
+    }
+
+    /// A block's case, and its steps put off.
+    fn waiting() -> (cases::Case, Fused) {
+        let (case, mut fused) = (cases::chains(Size::new(13, 7)).remove(0), blocks());
+        for step in &case.before {
+            assert!(fused.puts_off(step, &case.plan), "{}", step.name());
+        }
+        assert!(!fused.puts_off(&case.step, &case.plan), "the last step runs");
+        (case, fused)
+    }
+
+    #[test]
+    fn a_block_whose_tensors_are_released_as_they_are_read_still_runs_in_one() {
+        let (case, mut fused) = (cases::chains(Size::new(13, 7)).remove(0), blocks());
+        let last_reads = case.plan.last_reads();
+        for step in &case.before {
+            assert!(fused.puts_off(step, &case.plan));
+            for name in step.op.inputs().into_iter().filter(|name| last_reads[*name] == step.index) {
+                assert_eq!(fused.release(name), [], "{name} is still needed");
+            }
+        }
+        let taken = fused.take_block(&case.step, &case.plan).expect("all five wait");
+        assert_eq!(taken.map(|step| step.index), [0, 1, 2, 3, 4]);
+        let due = fused.due();
+        assert!(due.contains(&"x".into()) && due.contains(&"qkv".into()), "{due:?}");
+        assert!(fused.take_block(&case.step, &case.plan).is_none(), "taken once");
+    }
+
+    #[test]
+    fn a_block_with_a_tensor_asked_for_no_longer_runs_in_one() {
+        let (case, mut fused) = waiting();
+        assert!(fused.holds(&"fed_raw".into()), "a second output is held too");
+        assert_eq!(fused.take(&"fed_raw".into()).map(|step| step.index), Some(1));
+        assert!(fused.take_block(&case.step, &case.plan).is_none());
+    }
+
+    #[test]
+    fn steps_whose_tensors_nobody_wants_are_dropped() {
+        let (_, mut fused) = waiting();
+        for name in ["hidden", "fed", "fed_raw", "qkv", "normalized"] {
+            fused.release(&name.into());
+        }
+        assert_eq!(fused.waiting.len(), 5, "attention waits for all of them");
+        fused.release(&"attended".into());
+        assert!(fused.waiting.is_empty(), "{:?}", fused.waiting);
+    }
+
+    #[test]
+    fn what_is_written_from_outside_runs_its_readers_first() {
+        let (_, fused) = waiting();
+        let named = |name: &str| fused.disturbed_by(&name.into()).iter().map(ToString::to_string).collect::<Vec<_>>();
+        assert_eq!(named("x"), ["hidden"]);
+        assert_eq!(named("fed"), ["fed", "qkv"], "its maker makes more");
+        assert_eq!(named("normalized"), ["attended"]);
+        assert_eq!(named("other"), [""; 0]);
+    }
 }

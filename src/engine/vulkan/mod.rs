@@ -206,12 +206,14 @@ impl Vulkan {
             if self.fused.as_mut().is_some_and(|fused| fused.puts_off(step, &plan)) {
                 continue;
             }
+            let fused = self.fused.clone();
             let recorded = self
                 .dispatches(step, (&plan, &model))
                 .map_err(Stop::Failed)
                 .and_then(|dispatches| self.runner.record(i, &dispatches, &mut times, control));
             if let Err(stop) = recorded {
-                // Whatever the step has written is not whole.
+                // Whatever the step has written is not whole, and what it took still waits.
+                self.fused = fused;
                 step.op.outputs().into_iter().for_each(|name| self.store.release(name));
                 self.runner.discard();
                 self.store.made(false);
@@ -391,7 +393,13 @@ impl Engine for Vulkan {
         if let Some((plan, _)) = &self.loaded {
             super::check_shape(plan, &tensor)?;
         }
-        self.fused.iter_mut().for_each(|fused| drop(fused.take(&tensor.name)));
+        for step in self.fused.as_ref().map(|fused| fused.disturbed_by(&tensor.name)).unwrap_or_default() {
+            self.catch_up(&step)?;
+        }
+        if let Some(fused) = &mut self.fused {
+            fused.take(&tensor.name);
+            fused.wants(&tensor.name);
+        }
         self.store.write(&tensor).map_err(|error| failed(&self.device, &error))
     }
 
@@ -407,12 +415,9 @@ impl Engine for Vulkan {
     }
 
     fn release(&mut self, name: &TensorName) {
-        let Some(fused) = &mut self.fused else { return self.store.release(name) };
-        // A tensor that nobody has asked for need not be made.
-        fused.take(name);
-        if !fused.delays_release(name) {
-            self.store.release(name);
+        match &mut self.fused {
+            None => self.store.release(name),
+            Some(fused) => fused.release(name).iter().for_each(|name| self.store.release(name)),
         }
-        fused.due().iter().for_each(|name| self.store.release(name));
     }
 }
