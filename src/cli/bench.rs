@@ -215,11 +215,12 @@ fn tell(found: &Measurement) {
             _ => format!("  {:8.2} G products/s", family.products_per_second / 1e9),
         };
         let exact = if family.sample_is_exact { "" } else { ", and its sample DIFFERS" };
-        let (op, faster) = (&family.op, family.times_faster_than_reference);
-        output::line(format_args!(
-            "  {op:18} {:10.1} ms{rate}  {faster:6.1} times the reference{exact}",
-            family.seconds * 1e3
-        ));
+        let op = &family.op;
+        let faster = match family.times_faster_than_reference {
+            None => "  its first step in another kernel".to_owned(),
+            Some(times) => format!("  {times:6.1} times the reference"),
+        };
+        output::line(format_args!("  {op:18} {:10.1} ms{rate}{faster}{exact}", family.seconds * 1e3));
     }
     output::line(format_args!(
         "  {:18} {:10.1} ms  {:8.2} G products/s, median of {}",

@@ -88,7 +88,7 @@ pub struct Family {
     /// Multiply-accumulates a second; 0 for an op without any.
     pub products_per_second: f64,
     /// The reference's time for the op's first step over the engine's, scaled up from sampled rows.
-    pub times_faster_than_reference: f64,
+    pub times_faster_than_reference: Option<f64>,
     /// Whether the sampled rows have the reference's bytes.
     pub sample_is_exact: bool,
 }
@@ -149,8 +149,9 @@ pub fn run(
                 seen_boundary = true;
                 first_boundary = if round == 0 { total.as_secs_f64() } else { first_boundary };
             }
+            let ran = (!kernel.is_zero()).then_some(wall);
             if round > 0 && !families.iter().any(|family| family.word == step.op.word()) {
-                families.push(Sampled::of(engine, plan, model, step, wall, control)?);
+                families.push(Sampled::of(engine, plan, model, step, ran, control)?);
             }
             release(engine, plan, step, &last_reads);
         }
@@ -201,18 +202,18 @@ fn release(engine: &mut dyn Engine, plan: &Plan, step: &Step, last_reads: &BTree
 struct Sampled {
     word: &'static str,
     seconds: Vec<f64>,
-    times_faster: f64,
+    times_faster: Option<f64>,
     exact: bool,
 }
 
 impl Sampled {
-    /// Lets the reference compute rows of a step that the engine has just run in `wall`.
+    /// Lets the reference compute rows of a step that the engine has just run in `wall`; `None` where it was put off.
     fn of(
         engine: &mut dyn Engine,
         plan: &Plan,
         model: &Model,
         step: &Step,
-        wall: Duration,
+        wall: Option<Duration>,
         control: &Control,
     ) -> Result<Self, EngineError> {
         let inputs = step.op.inputs().into_iter().map(|name| Ok((name.clone(), engine.read(name)?)));
@@ -233,7 +234,7 @@ impl Sampled {
             let width = found.row(0).len();
             exact &= rows.iter().zip(expected.chunks_exact(width)).all(|(&row, expected)| found.row(row) == expected);
         }
-        let times_faster = reference / wall.as_secs_f64().max(1e-9);
+        let times_faster = wall.map(|wall| reference / wall.as_secs_f64().max(1e-9));
         Ok(Self { word: step.op.word(), seconds: Vec::new(), times_faster, exact })
     }
 
