@@ -29,7 +29,7 @@ layout(constant_id = 3) const uint RAW = 0;
 
 const uint THREADS = 128;
 layout(local_size_x = THREADS) in;
-layout(push_constant) uniform Push { WINDOW_ATTENTION_FAST_PUSH } push;
+layout(push_constant) uniform Push { WINDOW_ATTENTION_PUSH } push;
 #include "include/matrix_attention.glsl"
 #include "include/fast_exponential.glsl"
 
@@ -54,22 +54,6 @@ const uint VALUES = 2 * 64 * TOKEN;
 
 /// The input first, which the subgroups of its tokens alone read, then keys and values.
 shared uvec4 pool[2 * VALUES];
-shared uint codes[256];
-
-/// Stages a group of 16 channels of a token of the input.
-void stage16(uint at, uvec4 bytes) {
-    [[unroll]] for (uint h = 0; h < 2; h++) {
-        uvec4 value, power;
-        [[unroll]] for (uint i = 0; i < 4; i++) {
-            uint word = bytes[2 * h + i / 2] >> (16 * (i % 2));
-            uint low = codes[word & 0xffu], high = codes[(word >> 8) & 0xffu];
-            value[i] = (low & 0xffffu) | high << 16;
-            power[i] = low >> 16 | (high & 0xffff0000u);
-        }
-        pool[at + h] = value;
-        pool[at + 64 * TOKEN + h] = power;
-    }
-}
 
 /// Two tiles of columns of a group, `groups` in all.
 #define READY(weights, tile, groups, group) { \
@@ -84,8 +68,7 @@ uvec2 seed4(uint token, uint channel) {
     uvec2 residual;
     if (SEED == 1u) {
         uint four = residual_.data[at];
-        residual.x = (codes[four & 0xffu] & 0xffffu) | codes[(four >> 8) & 0xffu] << 16;
-        residual.y = (codes[(four >> 16) & 0xffu] & 0xffffu) | codes[four >> 24] << 16;
+        residual = uvec2(stage2(four & 0xffu, (four >> 8) & 0xffu).x, stage2((four >> 16) & 0xffu, four >> 24).x);
     } else {
         residual = uvec2(residual_.data[2u * at], residual_.data[2u * at + 1u]);
     }
@@ -96,11 +79,12 @@ uvec2 seed4(uint token, uint channel) {
 void normalize(inout uvec2 v[4], bool query, uint scale) {
     uvec2 factor;
     [[unroll]] for (uint r = 0; r < 2; r++) {
-        f16vec2 x0 = unpackFloat2x16(v[0][r]), x1 = unpackFloat2x16(v[1][r]), x2 = unpackFloat2x16(v[2][r]), x3 = unpackFloat2x16(v[3][r]);
-        precise f16vec2 s2 = x2 * x2;
-        precise f16vec2 s3 = x3 * x3;
-        precise f16vec2 s0 = fma(x0, x0, s2);
-        precise f16vec2 s1 = fma(x1, x1, s3);
+        f16vec2 x[4];
+        [[unroll]] for (uint f = 0; f < 4; f++) x[f] = unpackFloat2x16(v[f][r]);
+        precise f16vec2 s2 = x[2] * x[2];
+        precise f16vec2 s3 = x[3] * x[3];
+        precise f16vec2 s0 = fma(x[0], x[0], s2);
+        precise f16vec2 s1 = fma(x[1], x[1], s3);
         // Strides 8, 4, 2 and 1 of the tree of half adds.
         uint s = add2(packFloat2x16(s0), packFloat2x16(s1));
         s = add2(s, subgroupShuffleXor(s, 2u));
@@ -132,11 +116,12 @@ void main() {
     uint lane = gl_SubgroupInvocationID;
     uint nothing = push.nothing;
     uint row0 = 16u * gl_SubgroupID;
-    for (uint c = tid; c < 256u; c += THREADS) codes[c] = describe_for_matrix(c);
+    describe_codes(THREADS);
     barrier();
     {
         uint token = token_at(tid >> 1);
-        stage16((tid >> 1) * TOKEN + 2u * (tid & 1u), token == NOWHERE ? uvec4(0) : input_.data[2u * token + (tid & 1u)]);
+        uvec4 bytes = token == NOWHERE ? uvec4(0) : input_.data[2u * token + (tid & 1u)];
+        STAGE16(pool, (tid >> 1) * TOKEN + 2u * (tid & 1u), 64 * TOKEN, bytes);
     }
     MATRIX(float16_t, 16, A) largest = largest_terms();
     Columns columns[2];

@@ -51,8 +51,6 @@ const uint LINE = 2 * CHUNK + 1;
 const uint POWERS = ROW_SUBGROUPS * MATRIX_SIDE * LINE;
 
 shared uvec4 pool[2 * POWERS];
-shared uint codes[256];
-
 float decode(uint code) {
     return unpackHalf2x16(codes[code]).x;
 }
@@ -71,21 +69,6 @@ vec4 seed4(uint row, uint column) {
     return seed;
 }
 
-/// Stages a group of 16 codes of one row.
-void stage(uint at, uvec4 bytes) {
-    [[unroll]] for (uint h = 0; h < 2; h++) {
-        uvec4 values, powers;
-        [[unroll]] for (uint i = 0; i < 4; i++) {
-            uint word = bytes[2 * h + i / 2] >> (16 * (i % 2));
-            uint low = codes[word & 0xffu], high = codes[(word >> 8) & 0xffu];
-            values[i] = (low & 0xffffu) | high << 16;
-            powers[i] = low >> 16 | (high & 0xffff0000u);
-        }
-        pool[at + h] = values;
-        pool[POWERS + at + h] = powers;
-    }
-}
-
 void main() {
     uint tid = gl_LocalInvocationIndex;
     uint lane = gl_SubgroupInvocationID;
@@ -96,7 +79,7 @@ void main() {
     uint column0 = (gl_WorkGroupID.y * (MATRIX_SUBGROUPS / ROW_SUBGROUPS) + gl_SubgroupID / ROW_SUBGROUPS) * COLUMNS;
     uint last = push.rows - 1u;
     uint nothing = push.nothing;
-    for (uint c = tid; c < 256u; c += 32u * MATRIX_SUBGROUPS) codes[c] = describe_for_matrix(c);
+    describe_codes(32u * MATRIX_SUBGROUPS);
     barrier();
     // Four consecutive channels of one row are this invocation's own, before and after the products.
     uint row = row0 + exchanged_row();
@@ -120,7 +103,7 @@ void main() {
     uvec4 bytes = unit < push.groups ? a_.data[from] : uvec4(0);
     for (uint chunk = 0; chunk < push.groups; chunk += CHUNK) {
         barrier();
-        if (chunk + unit < push.groups) stage(line * LINE + 2u * unit, bytes);
+        if (chunk + unit < push.groups) STAGE16(pool, line * LINE + 2u * unit, POWERS, bytes);
         barrier();
         if (chunk + CHUNK + unit < push.groups) bytes = a_.data[from + chunk + CHUNK];
         uint end = min(chunk + CHUNK, push.groups);
@@ -147,7 +130,8 @@ void main() {
             }
             if (PARTITION != 0u && (g + 1u) % PARTITION == 0u) {
                 [[unroll]] for (uint t = 0; t < 2 * TILES; t++) {
-                    total[t] = g + 1u == PARTITION ? sum[t] : pack4(add4(unpack4(total[t], nothing), unpack4(sum[t], nothing), nothing));
+                    uvec2 joined = pack4(add4(unpack4(total[t], nothing), unpack4(sum[t], nothing), nothing));
+                    total[t] = g + 1u == PARTITION ? sum[t] : joined;
                     sum[t] = uvec2(0);
                 }
             }

@@ -11,6 +11,7 @@
 #extension GL_EXT_shader_explicit_arithmetic_types_float16 : require
 #extension GL_EXT_shader_explicit_arithmetic_types_int16 : require
 #extension GL_EXT_bfloat16 : require
+#extension GL_EXT_control_flow_attributes : require
 #pragma use_vulkan_memory_model
 #include "include/constants.glsl"
 #include "include/matrix_code.glsl"
@@ -21,8 +22,9 @@ layout(push_constant) uniform Push { GEMM_FAST_EXPAND_PUSH } push;
 layout(set = 0, binding = 0) readonly buffer Codes { uvec4 data[]; } codes_;
 layout(set = 0, binding = 1) writeonly buffer Words { uvec4 data[]; } words_;
 
-shared uvec4 values_[2 * LANES];
-shared uvec4 powers_[2 * LANES];
+/// Where the powers lie behind the values.
+const uint POWERS = 2 * LANES;
+shared uvec4 pool[2 * POWERS];
 
 void main() {
     uint tid = gl_LocalInvocationIndex;
@@ -32,24 +34,17 @@ void main() {
     uint group = at / 16u % push.groups;
     uint column = at / 16u / push.groups * 16u + at % 16u;
     uvec4 bytes = codes_.data[column * push.groups + group];
-    for (uint h = 0u; h < 2u; h++) {
-        uvec4 values = uvec4(0), powers = uvec4(0);
-        for (uint k = 0u; k < 8u; k++) {
-            uint word = describe_for_matrix(bitfieldExtract(bytes[2u * h + k / 4u], int(8u * (k % 4u)), 8));
-            values[k / 2u] |= (word & 0xffffu) << (16u * (k % 2u));
-            powers[k / 2u] |= (word >> 16) << (16u * (k % 2u));
-        }
-        values_[2u * tid + h] = values;
-        powers_[2u * tid + h] = powers;
-    }
+    describe_codes(LANES);
+    barrier();
+    STAGE16(pool, 2u * tid, POWERS, bytes);
     barrier();
     for (uint tile = gl_SubgroupID; tile < LANES / 16u; tile += gl_NumSubgroups) {
         if (from + 16u * tile >= all) break;
         coopmat<float16_t, gl_ScopeSubgroup, 16, 8, gl_MatrixUseB> left, right;
         coopmat<bfloat16_t, gl_ScopeSubgroup, 16, 16, gl_MatrixUseB> powers;
-        coopMatLoad(left, values_, 32u * tile, 2, gl_CooperativeMatrixLayoutColumnMajor);
-        coopMatLoad(right, values_, 32u * tile + 16u, 2, gl_CooperativeMatrixLayoutColumnMajor);
-        coopMatLoad(powers, powers_, 32u * tile, 2, gl_CooperativeMatrixLayoutColumnMajor);
+        coopMatLoad(left, pool, 32u * tile, 2, gl_CooperativeMatrixLayoutColumnMajor);
+        coopMatLoad(right, pool, 32u * tile + 16u, 2, gl_CooperativeMatrixLayoutColumnMajor);
+        coopMatLoad(powers, pool, POWERS + 32u * tile, 2, gl_CooperativeMatrixLayoutColumnMajor);
         uvec4 value, power;
         for (uint i = 0u; i < 2u; i++) {
             value[i] = packFloat2x16(f16vec2(left[2u * i], left[2u * i + 1u]));

@@ -1,5 +1,5 @@
-// One group of 16 products on the device's matrix unit, onto 16 x 16 sums, a workgroup each: what `engine::vulkan::matrix_unit` looks
-// at before any kernel trusts the unit.
+// One group of 16 products on the device's matrix unit, onto 16 x 16 sums, a workgroup each: what `engine::vulkan::matrix_unit`
+// looks at before any kernel trusts the unit.
 // target: vulkan1.3
 #version 450
 #extension GL_GOOGLE_include_directive : require
@@ -30,16 +30,9 @@ void main() {
     uint lane = gl_LocalInvocationIndex;
     uint from = gl_WorkGroupID.x * 64u;
     uvec4 bytes = input_.data[from + lane];
-    for (uint h = 0u; h < 2u; h++) {
-        uvec4 values = uvec4(0), powers = uvec4(0);
-        for (uint k = 0u; k < 8u; k++) {
-            uint word = describe_for_matrix(bitfieldExtract(bytes[2u * h + k / 4u], int(8u * (k % 4u)), 8));
-            values[k / 2u] |= (word & 0xffffu) << (16u * (k % 2u));
-            powers[k / 2u] |= (word >> 16) << (16u * (k % 2u));
-        }
-        staged[4u * lane + h] = values;
-        staged[4u * lane + 2u + h] = powers;
-    }
+    describe_codes(32u);
+    barrier();
+    STAGE16(staged, 4u * lane, 2u, bytes);
     barrier();
     MATRIX(float16_t, 16, A) values;
     MATRIX(bfloat16_t, 16, A) powers;

@@ -28,7 +28,7 @@ layout(set = 0, binding = 0) readonly buffer Input { uvec4 data[]; } input_;
 layout(push_constant) uniform Push { GLOBAL_ATTENTION_FAST_PUSH } push;
 layout(set = 0, binding = 1) writeonly buffer Output { uint data[]; } output_;
 #else
-layout(push_constant) uniform Push { WINDOW_ATTENTION_FAST_PUSH } push;
+layout(push_constant) uniform Push { WINDOW_ATTENTION_PUSH } push;
 layout(set = 0, binding = 1) readonly buffer Prior { uvec2 data[]; } prior_;
 layout(set = 0, binding = 2) readonly buffer Scale { uint data[]; } scale_;
 layout(set = 0, binding = 3) writeonly buffer Output { uint data[]; } output_;

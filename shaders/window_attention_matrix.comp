@@ -26,7 +26,7 @@
 
 const uint THREADS = 128;
 layout(local_size_x = THREADS) in;
-layout(push_constant) uniform Push { WINDOW_ATTENTION_FAST_PUSH } push;
+layout(push_constant) uniform Push { WINDOW_ATTENTION_PUSH } push;
 // Raw halves with NORMALIZE, else codes; a token's head is 96 of them, q, k and v.
 layout(set = 0, binding = 0) readonly buffer Input { uvec4 data[]; } input_;
 layout(set = 0, binding = 1) readonly buffer Prior { uvec4 data[]; } prior_;
@@ -42,30 +42,8 @@ const uint KEYS_AT = 2 * 64 * TOKEN;
 const uint VALUES = 2 * KEYS_AT;
 
 shared uvec4 pool[VALUES + 2 * 32 * CHANNEL];
-shared uint codes[256];
 
 #include "include/matrix_attention.glsl"
-
-/// Stages two codes, side by side in K: a word of values and a word of powers.
-uvec2 stage2(uint first, uint second) {
-    uint low = codes[first], high = codes[second];
-    return uvec2((low & 0xffffu) | high << 16, low >> 16 | (high & 0xffff0000u));
-}
-
-/// Stages 16 channels of a query or key.
-void stage16(uint at, uint powers, uvec4 bytes) {
-    [[unroll]] for (uint h = 0; h < 2; h++) {
-        uvec4 value, power;
-        [[unroll]] for (uint i = 0; i < 4; i++) {
-            uint word = bytes[2 * h + i / 2] >> (16 * (i % 2));
-            uvec2 two = stage2(word & 0xffu, (word >> 8) & 0xffu);
-            value[i] = two.x;
-            power[i] = two.y;
-        }
-        pool[at + h] = value;
-        pool[at + powers + h] = power;
-    }
-}
 
 /// Puts the window on the chip; tokens outside the field are zero vectors.
 void gather() {
@@ -79,15 +57,17 @@ void gather() {
 #ifdef NORMALIZE
         uint from = (token * push.heads + head) * 12u + (query ? 0u : 4u);
         float scale = unpackHalf2x16(scale_.data[head]).x;
-        normalize(input_.data[from], input_.data[from + 1u], input_.data[from + 2u], input_.data[from + 3u], query, false, scale, push.nothing, low, high);
+        uvec4 raw[4];
+        [[unroll]] for (uint i = 0; i < 4; i++) raw[i] = input_.data[from + i];
+        normalize(raw[0], raw[1], raw[2], raw[3], query, false, scale, push.nothing, low, high);
 #else
         uint from = (token * push.heads + head) * 6u + (query ? 0u : 2u);
         low = input_.data[from];
         high = input_.data[from + 1u];
 #endif
     }
-    stage16(at, 64 * TOKEN, low);
-    stage16(at + 2u, 64 * TOKEN, high);
+    STAGE16(pool, at, 64 * TOKEN, low);
+    STAGE16(pool, at + 2u, 64 * TOKEN, high);
     // Eight channels of two values, the keys of a word.
     uint pair = tid & 31u;
     uint eight = tid / 32u;
@@ -127,7 +107,7 @@ void main() {
     uint head = gl_WorkGroupID.y;
     uint nothing = push.nothing;
     uint row0 = 16u * gl_SubgroupID;
-    for (uint c = tid; c < 256u; c += THREADS) codes[c] = describe_for_matrix(c);
+    describe_codes(THREADS);
     barrier();
     gather();
     MATRIX(float16_t, 16, A) largest = largest_terms();
@@ -183,6 +163,7 @@ void main() {
     uint token = token_at(row0 + exchanged_row());
     [[unroll]] for (uint f = 0; f < 4; f++) {
         uvec2 four = exchange(attended[f]);
-        if (token != NOWHERE) output_.data[(token * push.heads + head) * 8u + 2u * f + exchanged_column() / 4u] = publish2(four.x, nothing) | publish2(four.y, nothing) << 16;
+        uint at = (token * push.heads + head) * 8u + 2u * f + exchanged_column() / 4u;
+        if (token != NOWHERE) output_.data[at] = publish2(four.x, nothing) | publish2(four.y, nothing) << 16;
     }
 }

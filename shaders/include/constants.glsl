@@ -7,13 +7,12 @@
 #define GEMM_PUSH uint first; uint rows; uint k; uint n; uint groups; uint chain;
 #define GEMM_HALF_PUSH uint first; uint rows; uint k; uint n;
 #define NORMALIZE_PUSH uint first; uint tokens; uint heads;
-#define WINDOW_ATTENTION_PUSH uint first; uint width; uint height; uint heads; uint shift_x; uint shift_y; uint windows;
+#define WINDOW_ATTENTION_PUSH uint first; uint width; uint height; uint heads; uint shift_x; uint shift_y; uint windows; uint nothing;
 #define GEMM_FAST_PUSH uint first; uint rows; uint groups; uint input_row; uint weight_row; uint output_row; uint input_z; uint weight_z; uint output_z; uint nothing;
 #define GEMM_FAST_EXPAND_PUSH uint first; uint columns; uint groups;
 #define GEMM_FAST_JOIN_PUSH uint first; uint quads; uint parts; uint nothing;
 #define NORMALIZE_FAST_PUSH uint first; uint vectors; uint heads; uint nothing;
 #define GLOBAL_ATTENTION_FAST_PUSH uint first; uint tokens; uint padded; uint heads; uint excess; uint nothing;
-#define WINDOW_ATTENTION_FAST_PUSH uint first; uint width; uint height; uint heads; uint shift_x; uint shift_y; uint windows; uint nothing;
 #define GLOBAL_ATTENTION_PUSH uint first; uint tokens; uint padded; uint heads;
 #define POOL_PUSH uint first; uint words; uint width; uint channels; uint above_width; uint above_height;
 #define MERGE_PUSH uint first; uint words; uint width; uint channels; uint low_width;

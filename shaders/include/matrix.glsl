@@ -146,7 +146,9 @@ void group16(Rows rows, Columns columns[JOINT], uint nothing, inout uvec2 sums[2
             }
         }
     }
-    [[unroll]] for (uint j = 0; j < 2 * JOINT; j++) sums[j] = uvec2(pack(result[j][0], result[j][1]), pack(result[j][2], result[j][3]));
+    [[unroll]] for (uint j = 0; j < 2 * JOINT; j++) {
+        sums[j] = uvec2(pack(result[j][0], result[j][1]), pack(result[j][2], result[j][3]));
+    }
 }
 
 #endif

@@ -1,5 +1,5 @@
 // Attention in the registers of fragments: what window attention and the whole block on matrix units share. The includer has
-// `push` with the window grid of WINDOW_ATTENTION_FAST_PUSH.
+// `push` with the window grid of WINDOW_ATTENTION_PUSH.
 //
 // An invocation's two results of a row are a word of halves; everything is in physical order, in which the network's sums
 // are those of this layout: a chain of an invocation's own words, then its three neighbours'.

@@ -18,4 +18,33 @@ uint describe_for_matrix(uint code) {
     return half_ | ((uint(max(top, -6) + 15) << 10) + MATRIX_BIAS) << 16;
 }
 
+/// Every code's description, once `describe_codes` has run and a barrier stands behind it.
+shared uint codes[256];
+
+void describe_codes(uint invocations) {
+    for (uint c = gl_LocalInvocationIndex; c < 256u; c += invocations) codes[c] = describe_for_matrix(c);
+}
+
+/// Two codes side by side in K: a word of values and a word of powers.
+uvec2 stage2(uint first, uint second) {
+    uint low = codes[first], high = codes[second];
+    return uvec2((low & 0xffffu) | high << 16, low >> 16 | (high & 0xffff0000u));
+}
+
+/// Eight codes side by side in K.
+void stage8(uvec2 bytes, out uvec4 values, out uvec4 powers) {
+    [[unroll]] for (uint i = 0; i < 4; i++) {
+        uint word = bytes[i / 2] >> (16 * (i % 2));
+        uvec2 two = stage2(word & 0xffu, (word >> 8) & 0xffu);
+        values[i] = two.x;
+        powers[i] = two.y;
+    }
+}
+
+/// Stages sixteen codes of a line of shared memory: two vectors of values, and their powers so many vectors behind.
+#define STAGE16(pool, at, powers, bytes) { \
+    stage8((bytes).xy, pool[at], pool[(at) + (powers)]); \
+    stage8((bytes).zw, pool[(at) + 1u], pool[(at) + (powers) + 1u]); \
+}
+
 #endif

@@ -257,7 +257,7 @@ pub fn all(size: Size) -> Vec<Case> {
 }
 
 /// The chains of steps that the fused kernels run in one, on a plane of tokens and in every phase: a block of 32 channels from
-/// its feed-forward to its projection, with either kind of residual.
+/// its feed-forward to its projection, with either kind of residual; normalization and attention of two heads.
 pub fn chains(size: Size) -> Vec<Case> {
     use ParameterKind as P;
     let mut b = Builder { random: Xorshift::new(0xb10c), cases: Vec::new() };
@@ -296,6 +296,15 @@ pub fn chains(size: Size) -> Vec<Case> {
         let last = [("normalized", e4m3, 96), ("attended", e4m3, 32), ("published", e4m3, 32), ("raw", half, 32)];
         let made: Vec<_> = inner.into_iter().chain(last).map(|(name, of, n)| (name, shape(of, n))).collect();
         b.chain(ops, &[("x", shape(e4m3, 32)), ("skip", shape(skip, 32))], &made);
+    }
+    for phase in (0..4).map(Phase) {
+        let [head_scale, prior] = [P::HeadScale, P::Prior].map(|kind| Parameter::new(5, kind));
+        let [input, normalized, attended] = ["qkv", "normalized", "attended"].map(TensorName::new);
+        let (heads, raw, kind, output) = (2, None, NormalizeKind::Window, normalized.clone());
+        let normalize = Normalize { input, head_scale, heads, kind, output, raw: raw.clone() };
+        let attention = WindowAttention { input: normalized, prior, heads, phase, output: attended, raw };
+        let made = [("normalized", shape(e4m3, 192)), ("attended", shape(e4m3, 64))];
+        b.chain(vec![Op::Normalize(normalize), Op::WindowAttention(attention)], &[("qkv", shape(half, 192))], &made);
     }
     b.cases
 }

@@ -84,8 +84,9 @@ push_constants! {
     NormalizePush, "NORMALIZE_PUSH" { tokens, heads }
 }
 push_constants! {
-    /// `window_attention`: the plane, the grid's shift, and windows in a row.
-    WindowAttentionPush, "WINDOW_ATTENTION_PUSH" { width, height, heads, shift_x, shift_y, windows }
+    /// `window_attention`, its variants and whole blocks: the plane, the grid's shift, windows in a row, and a 0 that no
+    /// compiler knows.
+    WindowAttentionPush, "WINDOW_ATTENTION_PUSH" { width, height, heads, shift_x, shift_y, windows, nothing }
 }
 push_constants! {
     /// `gemm_fast`: groups of 16 in one chain; bytes of an input row and of a weight column (vectors of a block of 32
@@ -110,10 +111,6 @@ push_constants! {
 push_constants! {
     /// `global_attention_fast`: `excess` is the half that padding keys add to every sum, 0 without padding.
     GlobalAttentionFastPush, "GLOBAL_ATTENTION_FAST_PUSH" { tokens, padded, heads, excess, nothing }
-}
-push_constants! {
-    /// `window_attention_fast`: as `window_attention`, and a 0 that no compiler knows.
-    WindowAttentionFastPush, "WINDOW_ATTENTION_FAST_PUSH" { width, height, heads, shift_x, shift_y, windows, nothing }
 }
 push_constants! {
     /// `global_attention`.
@@ -154,7 +151,6 @@ pub fn glsl() -> String {
         GemmFastJoinPush::DEFINE,
         NormalizeFastPush::DEFINE,
         GlobalAttentionFastPush::DEFINE,
-        WindowAttentionFastPush::DEFINE,
         GlobalAttentionPush::DEFINE,
         PoolPush::DEFINE,
         MergePush::DEFINE,

@@ -8,13 +8,13 @@
 //! * What a step put off needs is not released before the step has run or was dropped.
 //! * A step is dropped when all that it makes was released and no other that waits reads it.
 
-use super::fused_block::Block;
+use super::fused_block::{BEFORE, Block};
 use super::gemm_fast::{large_enough, rounds_toward_zero};
 use super::kernel::{Binder, Dispatch};
 use super::matrix_unit;
 use super::normalize_fast::head_scales;
 use super::raw::{Device, VulkanError};
-use super::shaders::{FUSED_ATTENTION, FUSED_ATTENTION_MATRIX, Shader};
+use super::shaders::{BLOCK_MATRIX, FUSED_ATTENTION, FUSED_ATTENTION_MATRIX, Shader};
 use super::window_attention_fast::attention;
 use crate::plan::ops::{Normalize, NormalizeKind, WindowAttention};
 use crate::plan::{Op, Plan, Step};
@@ -27,19 +27,28 @@ use std::sync::Arc;
 pub(crate) struct Fused {
     waiting: Vec<Step>,
     unreleased: BTreeSet<TensorName>,
+    /// The device's kernel for normalization and window attention in one.
+    attention: Option<&'static Shader>,
     /// Whether the device can run whole blocks.
     blocks: bool,
 }
 
 impl Fused {
-    /// Nothing put off yet, on a device.
-    pub(crate) fn on(device: &Arc<Device>) -> Self {
-        Self { blocks: has_matrices(device), ..Self::default() }
+    /// Nothing put off yet, on a device that can run fused kernels.
+    pub(crate) fn on(device: &Arc<Device>) -> Option<Self> {
+        let attention = Some(shader(device)?);
+        Some(Self { attention, blocks: has_matrices(device), ..Self::default() })
     }
 
     /// Forgets everything.
     pub(crate) fn clear(&mut self) {
-        *self = Self { blocks: self.blocks, ..Self::default() };
+        self.waiting.clear();
+        self.unreleased.clear();
+    }
+
+    /// The kernel for normalization and window attention in one.
+    pub(crate) fn attention(&self) -> Option<&'static Shader> {
+        self.attention
     }
 
     /// Puts a step that is about to run off, if its reader can run it; whether it did.
@@ -68,15 +77,31 @@ impl Fused {
     }
 
     /// Takes the steps before the last one of a block, if all of them wait.
-    pub(crate) fn take_block(&mut self, last: &Step, plan: &Plan) -> Option<[Step; 5]> {
+    pub(crate) fn take_block(&mut self, last: &Step, plan: &Plan) -> Option<[Step; BEFORE]> {
         if !self.blocks || !Block::ends_at(plan, last.index) {
             return None;
         }
-        let at = |i: usize| self.waiting.iter().position(|step| step.index + 5 == last.index + i);
-        let places: Vec<usize> = (0..5).map_while(at).collect();
-        let steps: [Step; 5] = places.iter().map(|&i| self.waiting[i].clone()).collect::<Vec<_>>().try_into().ok()?;
-        self.waiting.retain(|step| !(last.index - 5..last.index).contains(&step.index));
+        let range = last.index - BEFORE..last.index;
+        let waiting = |index| self.waiting.iter().find(|step| step.index == index).cloned();
+        let steps: [Step; BEFORE] = range.clone().map_while(waiting).collect::<Vec<_>>().try_into().ok()?;
+        self.waiting.retain(|step| !range.contains(&step.index));
         Some(steps)
+    }
+
+    /// Takes the normalization whose window attention is about to run: one kernel runs both.
+    pub(crate) fn take_normalization(&mut self, reader: &Step) -> Option<Step> {
+        match &reader.op {
+            Op::WindowAttention(op) => self.take(&op.input),
+            _ => None,
+        }
+    }
+
+    /// The kernel that runs this step and those put off before it, if there is one.
+    pub(crate) fn kernel(&self, step: &Step, plan: &Plan) -> Option<&'static str> {
+        match &step.op {
+            Op::WindowAttention(_) => self.attention.map(|shader| shader.name),
+            _ => (self.blocks && Block::ends_at(plan, step.index)).then_some(BLOCK_MATRIX.name),
+        }
     }
 
     /// A tensor is made or written anew: its earlier release is over.
@@ -128,7 +153,7 @@ fn has_matrices(device: &Arc<Device>) -> bool {
 }
 
 /// The kernel of this device for normalization and window attention in one, if it can run any.
-pub(crate) fn shader(device: &Arc<Device>) -> Option<&'static Shader> {
+fn shader(device: &Arc<Device>) -> Option<&'static Shader> {
     if has_matrices(device) {
         return Some(&FUSED_ATTENTION_MATRIX);
     }

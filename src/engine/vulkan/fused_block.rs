@@ -3,7 +3,7 @@
 //! One window a workgroup, 16 queries a subgroup: what a product publishes is, where it lies in registers, the rows of
 //! the next one (`shaders/block_matrix.comp`).
 
-use super::constants::WindowAttentionFastPush;
+use super::constants::WindowAttentionPush;
 use super::gemm::{element, halves};
 use super::gemm_fast::half_rounding;
 use super::gemm_matrix::staged_columns;
@@ -20,7 +20,7 @@ const CHANNELS: usize = 32;
 /// Hidden channels of their feed-forward.
 const HIDDEN: usize = 128;
 /// The steps before the last.
-const BEFORE: usize = 5;
+pub(crate) const BEFORE: usize = 5;
 
 /// The ops of a block, in order.
 #[derive(Debug)]
@@ -118,7 +118,7 @@ impl<'a> Block<'a> {
         ];
         let plane = binder.plan.shape(&attention.output);
         let (size, tokens) = (plane.size, plane.tokens());
-        let push = WindowAttentionFastPush::new(attention, size);
+        let push = WindowAttentionPush::new(attention, size);
         let products = [expand, contract, qkv, output].iter().map(|op| tokens * op.k * op.n).sum::<usize>();
         let constants =
             vec![half_rounding(binder.info), kind, output.published.is_some().into(), output.raw.is_some().into()];

@@ -130,9 +130,9 @@ impl Vulkan {
     /// When the device cannot run the fused kernels.
     pub fn fused(mut self) -> Result<Self, EngineError> {
         let message = || "cannot run the fused kernels; use the stepped route".to_owned();
-        fused::shader(&self.device)
-            .ok_or_else(|| EngineError::Unavailable { engine: name(&self.device), message: message() })?;
-        self.fused = Some(Fused::on(&self.device));
+        let fused = Fused::on(&self.device);
+        self.fused =
+            Some(fused.ok_or_else(|| EngineError::Unavailable { engine: name(&self.device), message: message() })?);
         Ok(self)
     }
 
@@ -184,6 +184,12 @@ impl Vulkan {
     /// Bytes of tensors on the device.
     pub fn tensor_bytes(&self) -> u64 {
         self.store.tensor_bytes()
+    }
+
+    /// The fused kernel that runs a step and those put off before it, if there is one.
+    pub fn fused_kernel(&self, step: &Step) -> Option<&'static str> {
+        let (plan, _) = self.loaded.as_ref()?;
+        self.fused.as_ref().and_then(|fused| fused.kernel(step, plan))
     }
 
     /// The kernel that runs a step here: the op's word, or a variant's name.
@@ -257,22 +263,20 @@ impl Vulkan {
                 all.extend(kernel::dispatches(step, variants, &mut binder)?.1);
             }
         }
-        for input in step.op.inputs() {
-            let Some(waiting) = self.fused.as_mut().and_then(|fused| fused.take(input)) else { continue };
-            let shader = fused::shader(&self.device);
-            if let (Op::Normalize(normalize), Op::WindowAttention(window), Some(shader)) =
-                (&waiting.op, &step.op, shader)
-            {
-                if let Some(before) = self.fused.as_mut().and_then(|fused| fused.take(&normalize.input)) {
-                    all.extend(self.dispatches(&before, (plan, model))?);
-                }
-                all.extend(fused::dispatches(shader, normalize, window, &mut self.binder(plan, model).0)?);
-                return Ok(all);
+        let normalization = self.fused.as_mut().and_then(|fused| fused.take_normalization(step));
+        for input in normalization.as_ref().unwrap_or(step).op.inputs() {
+            if let Some(waiting) = self.fused.as_mut().and_then(|fused| fused.take(input)) {
+                all.extend(self.dispatches(&waiting, (plan, model))?);
             }
-            all.extend(self.dispatches(&waiting, (plan, model))?);
         }
+        let shader = self.fused.as_ref().and_then(Fused::attention);
         let (mut binder, variants) = self.binder(plan, model);
-        all.extend(kernel::dispatches(step, variants, &mut binder)?.1);
+        match (normalization.as_ref().map(|step| &step.op), &step.op, shader) {
+            (Some(Op::Normalize(normalize)), Op::WindowAttention(window), Some(shader)) => {
+                all.extend(fused::dispatches(shader, normalize, window, &mut binder)?);
+            }
+            _ => all.extend(kernel::dispatches(step, variants, &mut binder)?.1),
+        }
         Ok(all)
     }
 

@@ -94,14 +94,14 @@ impl SelfTest {
     pub fn run(device: &Arc<Device>) -> Result<Self, EngineError> {
         let start = Instant::now();
         let model = Arc::new(cases::model());
-        // Side by side, because most of the time goes into compiling pipelines.
-        let parts: Vec<Vec<Ran>> =
-            cases::all(SIZE).par_iter().map(|case| run_case(device, case, &model)).collect::<Result<_, _>>()?;
-        let chains = cases::chains(SIZE);
-        let fused = chains.par_iter().map(|case| run_chain(device, case, &model));
-        let fused: Vec<Option<Ran>> = fused.collect::<Result<_, _>>()?;
+        // Side by side, because most of the time goes into compiling pipelines; the largest of them first.
+        let (cases, chains) = (cases::all(SIZE), cases::chains(SIZE));
+        let fused = chains.chunk_by(alike).map(|cases| Try { cases, kernels: Kernels::Fused });
+        let tries: Vec<Try<'_>> = fused.chain(cases.chunk_by(alike).flat_map(Try::of)).collect();
+        let ran = tries.par_iter().with_max_len(1).map(|one| one.run(device, &model));
+        let ran: Vec<Option<Ran>> = ran.collect::<Result<_, _>>()?;
         let mut result = Self::default();
-        for ran in parts.into_iter().flatten().chain(fused.into_iter().flatten()) {
+        for ran in ran.into_iter().flatten() {
             if !result.kernels.iter().any(|kernel| kernel == ran.kernel) {
                 result.kernels.push(ran.kernel.to_owned());
             }
@@ -122,37 +122,67 @@ struct Ran {
     failures: Vec<Failure>,
 }
 
-/// Runs a case by the base kernel, and by the best variant where that is another: by its large tiles, and those cases of
-/// the GEMM that have most to go wrong by its small ones too.
-fn run_case(device: &Arc<Device>, case: &Case, model: &Arc<Model>) -> Result<Vec<Ran>, EngineError> {
-    let expected = case.outputs(&mut Reference::new(), model, &Control::new())?;
-    let mut all: Vec<Ran> = Vec::new();
-    let chained = matches!(&case.step.op, Op::Gemm(op) if op.seed.is_some() || op.partition < op.k);
-    let base = Vulkan::on(device)?.base_only();
-    let tiles = [1, MANY].into_iter().take(if chained { 2 } else { 1 });
-    let best = tiles.map(|processors| Vulkan::on(device).map(|engine| engine.assuming_processors(processors)));
-    for engine in std::iter::once(Ok(base)).chain(best) {
-        let mut engine = engine?;
-        engine.load(&case.plan, model)?;
-        let kernel = engine.kernel_name(&case.step);
-        if !all.is_empty() && kernel == case.step.op.word() {
-            continue;
-        }
-        let found = case.outputs(&mut engine, model, &Control::new())?;
-        let failures = expected.iter().zip(&found).filter_map(|(e, f)| first_wrong(kernel, e, f)).collect();
-        all.push(Ran { kernel, failures });
-    }
-    Ok(all)
+/// The kernels that run a case.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kernels {
+    /// Those that run on every device.
+    Base,
+    /// The best variants, with tiles as for so many processors.
+    Best(u32),
+    /// Those that run a chain in one.
+    Fused,
 }
 
-/// Runs a chain by the fused kernels; `None` where the device has none.
-fn run_chain(device: &Arc<Device>, case: &Case, model: &Arc<Model>) -> Result<Option<Ran>, EngineError> {
-    let Ok(mut engine) = Vulkan::on(device)?.fused() else { return Ok(None) };
-    let expected = case.outputs(&mut Reference::new(), model, &Control::new())?;
-    let found = case.outputs(&mut engine, model, &Control::new())?;
-    let kernel = "fused";
-    let failures = expected.iter().zip(&found).filter_map(|(e, f)| first_wrong(kernel, e, f)).collect();
-    Ok(Some(Ran { kernel, failures }))
+/// Cases of the same pipelines, and the kernels that run them.
+struct Try<'a> {
+    cases: &'a [Case],
+    kernels: Kernels,
+}
+
+/// Whether two cases, next to each other, have pipelines in common: the phases of window attention and of whole chains.
+fn alike(one: &Case, other: &Case) -> bool {
+    let of_windows = |case: &Case| matches!(case.step.op, Op::WindowAttention(_));
+    one.before.len() == other.before.len() && (!one.before.is_empty() || (of_windows(one) && of_windows(other)))
+}
+
+impl<'a> Try<'a> {
+    /// Cases by their base kernel and by the best variant: by its large tiles, and those of the GEMM that have most to go
+    /// wrong by its small ones too.
+    fn of(cases: &'a [Case]) -> Vec<Self> {
+        let chained = matches!(&cases[0].step.op, Op::Gemm(op) if op.seed.is_some() || op.partition < op.k);
+        let all = [Kernels::Base, Kernels::Best(1), Kernels::Best(MANY)];
+        all.into_iter().take(if chained { 3 } else { 2 }).map(|kernels| Self { cases, kernels }).collect()
+    }
+
+    /// Runs them; `None` where the device has no such kernels.
+    fn run(&self, device: &Arc<Device>, model: &Arc<Model>) -> Result<Option<Ran>, EngineError> {
+        let engine = Vulkan::on(device)?;
+        let mut engine = match self.kernels {
+            Kernels::Base => engine.base_only(),
+            Kernels::Best(processors) => engine.assuming_processors(processors),
+            Kernels::Fused => match engine.fused() {
+                Ok(engine) => engine,
+                Err(_) => return Ok(None),
+            },
+        };
+        let mut ran: Option<Ran> = None;
+        for case in self.cases {
+            engine.load(&case.plan, model)?;
+            let steps = || case.before.iter().chain([&case.step]).rev();
+            let kernel = match self.kernels {
+                Kernels::Fused => steps().find_map(|step| engine.fused_kernel(step)).expect("a chain has one"),
+                Kernels::Base | Kernels::Best(_) => engine.kernel_name(&case.step),
+            };
+            if matches!(self.kernels, Kernels::Best(_)) && kernel == case.step.op.word() {
+                return Ok(None);
+            }
+            let expected = case.outputs(&mut Reference::new(), model, &Control::new())?;
+            let found = case.outputs(&mut engine, model, &Control::new())?;
+            let wrong = expected.iter().zip(&found).filter_map(|(e, f)| first_wrong(kernel, e, f));
+            ran.get_or_insert(Ran { kernel, failures: Vec::new() }).failures.extend(wrong);
+        }
+        Ok(ran)
+    }
 }
 
 /// The first element whose bits differ. All NaNs of a half or a single are one value: processors and devices differ in

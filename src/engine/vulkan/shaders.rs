@@ -77,16 +77,15 @@ pub(crate) static GEMM_MATRIX_EXPAND: Shader = shader!("gemm_matrix_expand", 2, 
 pub(crate) static MATRIX_PROBE: Shader = shader!("matrix_probe", 2, 0);
 /// Window attention of the same two kinds.
 pub(crate) static WINDOW_ATTENTION_FAST: [Shader; 2] = [
-    shader!("window_attention_fast", 4, c::WindowAttentionFastPush::BYTES),
-    shader!("window_attention_any", 4, c::WindowAttentionFastPush::BYTES),
+    shader!("window_attention_fast", 4, c::WindowAttentionPush::BYTES),
+    shader!("window_attention_any", 4, c::WindowAttentionPush::BYTES),
 ];
 /// Window attention on matrix units, and with normalization before it.
 pub(crate) static WINDOW_ATTENTION_MATRIX: Shader =
-    shader!("window_attention_matrix", 4, c::WindowAttentionFastPush::BYTES);
-pub(crate) static FUSED_ATTENTION_MATRIX: Shader =
-    shader!("fused_attention_matrix", 4, c::WindowAttentionFastPush::BYTES);
+    shader!("window_attention_matrix", 4, c::WindowAttentionPush::BYTES);
+pub(crate) static FUSED_ATTENTION_MATRIX: Shader = shader!("fused_attention_matrix", 4, c::WindowAttentionPush::BYTES);
 /// A whole block of 32 channels.
-pub(crate) static BLOCK_MATRIX: Shader = shader!("block_matrix", 12, c::WindowAttentionFastPush::BYTES);
+pub(crate) static BLOCK_MATRIX: Shader = shader!("block_matrix", 12, c::WindowAttentionPush::BYTES);
 /// The inexact product on matrix units.
 pub(crate) static COOPMAT: Shader = shader!("coopmat", 6, c::GemmFastPush::BYTES);
 /// Sums of parts of a product.
@@ -100,8 +99,8 @@ pub(crate) static GLOBAL_ATTENTION_FAST: [Shader; 2] = [
 ];
 /// Normalization and window attention in one.
 pub(crate) static FUSED_ATTENTION: [Shader; 2] = [
-    shader!("fused_attention_fast", 4, c::WindowAttentionFastPush::BYTES),
-    shader!("fused_attention_any", 4, c::WindowAttentionFastPush::BYTES),
+    shader!("fused_attention_fast", 4, c::WindowAttentionPush::BYTES),
+    shader!("fused_attention_any", 4, c::WindowAttentionPush::BYTES),
 ];
 
 /// Every shader; a test demands that they are the files of `shaders/`, and compiles each anew.

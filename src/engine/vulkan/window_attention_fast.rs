@@ -1,12 +1,11 @@
 //! Window attention with the dot products of the fast GEMM: one workgroup for one window (x) and head (y).
 
-use super::constants::WindowAttentionFastPush;
+use super::constants::WindowAttentionPush;
 use super::gemm::halves;
 use super::gemm_fast::{half_rounding, large_enough, rounds_toward_zero};
 use super::kernel::{Binder, Dispatch, Variant};
 use super::raw::{Slice, VulkanError};
 use super::shaders::{Shader, WINDOW_ATTENTION_FAST};
-use crate::geometry::Size;
 use crate::plan::Op;
 use crate::plan::ops::WindowAttention;
 
@@ -41,23 +40,6 @@ pub(super) fn stepped(op: &Op, binder: &mut Binder<'_>, shader: &'static Shader)
     attention(op, binder, shader, input, scale)
 }
 
-impl WindowAttentionFastPush {
-    /// The window grid of an op on a plane.
-    pub(super) fn new(op: &WindowAttention, size: Size) -> Self {
-        let (shift_x, shift_y) = op.phase.shift();
-        Self {
-            first: 0,
-            width: size.width as u32,
-            height: size.height as u32,
-            heads: op.heads as u32,
-            shift_x: shift_x as u32,
-            shift_y: shift_y as u32,
-            windows: op.grid(size).windows.width as u32,
-            nothing: 0,
-        }
-    }
-}
-
 /// The dispatch from a given input: normalized codes, or raw halves with the heads' scales.
 pub(super) fn attention(
     op: &WindowAttention,
@@ -69,7 +51,7 @@ pub(super) fn attention(
     let size = binder.plan.shape(&op.output).size;
     let prior = binder.weights(&op.prior.to_string(), |model| halves(&model.prior(op.prior)))?;
     let buffers = vec![input, prior, scale, binder.output(&op.output)?];
-    let push = WindowAttentionFastPush::new(op, size);
+    let push = WindowAttentionPush::new(op, size);
     let groups = [op.grid(size).len() as u32, op.heads as u32, 1];
     let dispatch = Dispatch::new(shader, buffers, &push, groups).specialized(vec![half_rounding(binder.info)]);
     Ok(vec![dispatch.costing(op.products(size) as u64)])
